@@ -15,8 +15,8 @@
 /* The default address of the system bus. libnm would take another address from the environment. */
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
 
-/* NM_ACTIVATION_STATE_FLAG_EXTERNAL, a name that libnm has had since 1.26: another program configures the NIC, and
- * NetworkManager only watches. */
+/* NM_ACTIVATION_STATE_FLAG_EXTERNAL: another program configures the NIC, and NetworkManager only watches. libnm has had
+ * the name since 1.26, and we build for 1.22. */
 #define EXTERNAL 0x80
 
 /* Never freed: calls that are still pending after a timeout have its address. */
@@ -42,7 +42,7 @@ static gboolean stop_waiting(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static void have_client(GObject *source, GAsyncResult *result, gpointer data)
+static void on_client(GObject *source, GAsyncResult *result, gpointer data)
 {
     Question *question = data;
     GObject *client = g_async_initable_new_finish(G_ASYNC_INITABLE(source), result, NULL);
@@ -51,14 +51,14 @@ static void have_client(GObject *source, GAsyncResult *result, gpointer data)
     g_main_loop_quit(question->loop);
 }
 
-static void have_bus(GObject *source, GAsyncResult *result, gpointer data)
+static void on_bus(GObject *source, GAsyncResult *result, gpointer data)
 {
     Question *question = data;
     GDBusConnection *bus = g_dbus_connection_new_for_address_finish(result, NULL);
 
     (void)source;
     if (bus)
-        g_async_initable_new_async(NM_TYPE_CLIENT, G_PRIORITY_DEFAULT, NULL, have_client, question,
+        g_async_initable_new_async(NM_TYPE_CLIENT, G_PRIORITY_DEFAULT, NULL, on_client, question,
                                    NM_CLIENT_DBUS_CONNECTION, bus, NULL);
     else
         g_main_loop_quit(question->loop);
@@ -67,7 +67,7 @@ static void have_bus(GObject *source, GAsyncResult *result, gpointer data)
 
 /* Returns the client; NULL if the bus cannot be reached, or if there is no answer within this time. The client and
  * pending calls live until the process ends. */
-static NMClient *ask(guint milliseconds)
+static NMClient *wait_for_client(guint milliseconds)
 {
     Question *question = g_new0(Question, 1);
     GSource *timeout = g_timeout_source_new(milliseconds);
@@ -80,7 +80,7 @@ static NMClient *ask(guint milliseconds)
     g_source_unref(timeout);
     g_dbus_connection_new_for_address(
         SYSTEM_BUS, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
-        NULL, NULL, have_bus, question);
+        NULL, NULL, on_bus, question);
     g_main_loop_run(question->loop);
     g_main_context_pop_thread_default(question->context);
     return question->client;
@@ -102,8 +102,8 @@ static NMDevice *find_device(NMClient *client, int ifindex)
     return NULL;
 }
 
-/* TRUE before 1.36: then an explicit route-table, even main's, makes NetworkManager prune the device's routes in all
- * tables. */
+/* TRUE if NetworkManager is older than 1.36. If a connection has an explicit route-table, even main's, such a version
+ * prunes the device's routes in all tables. */
 static gboolean prunes_all_tables(NMClient *client)
 {
     const char *version = nm_client_get_version(client);
@@ -112,7 +112,7 @@ static gboolean prunes_all_tables(NMClient *client)
     return version && sscanf(version, "%u.%u", &major, &minor) == 2 && major == 1 && minor < 36;
 }
 
-static void find_route_tables(NMActiveConnection *active, IbhManager *manager)
+static void note_prunes(NMActiveConnection *active, IbhManager *manager)
 {
     NMRemoteConnection *remote = nm_active_connection_get_connection(active);
     NMSettingIPConfig *four = remote ? nm_connection_get_setting_ip4_config(NM_CONNECTION(remote)) : NULL;
@@ -122,7 +122,7 @@ static void find_route_tables(NMActiveConnection *active, IbhManager *manager)
     manager->prunes6 = six && nm_setting_ip_config_get_route_table(six);
 }
 
-static void name_connection(NMClient *client, IbhManager *manager)
+static void fill_in_manager(NMClient *client, IbhManager *manager)
 {
     NMDevice *device = find_device(client, manager->ifindex);
     NMActiveConnection *active = device ? nm_device_get_active_connection(device) : NULL;
@@ -133,7 +133,7 @@ static void name_connection(NMClient *client, IbhManager *manager)
     if (!nm_device_get_managed(device) || (active && (nm_active_connection_get_state_flags(active) & EXTERNAL)))
         manager->name = NULL;
     if (active && prunes_all_tables(client))
-        find_route_tables(active, manager);
+        note_prunes(active, manager);
     g_free(manager->connection);
     manager->connection = g_strdup(id);
 }
@@ -142,12 +142,12 @@ IbhNmFunction ibh_nm_name_connections;
 
 G_MODULE_EXPORT void ibh_nm_name_connections(GArray *managers, guint milliseconds)
 {
-    NMClient *client = ask(milliseconds);
+    NMClient *client = wait_for_client(milliseconds);
 
     for (guint i = 0; client && i < managers->len; i++) {
         IbhManager *manager = &g_array_index(managers, IbhManager, i);
 
         if (g_strcmp0(manager->name, "NetworkManager") == 0)
-            name_connection(client, manager);
+            fill_in_manager(client, manager);
     }
 }

@@ -34,7 +34,8 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
     /* --apply ended the NIC's hold. So if the first attempt to go back finds a hold, it is from a later --undo. */
     if (!trial->tried)
         return is_held ? NULL : then;
-    /* The first attempt held the NIC again if it was held before the trial, and kept it otherwise. */
+    /* The first attempt held the NIC again if it was held before the trial, and kept it otherwise. If that has changed,
+     * a later --undo or --apply has decided. */
     if (is_held)
         return ibh_names_have(trial->then->state->holds, then->name) ? then : NULL;
     return ibh_names_have(now->state->kept, link->name) ? then : NULL;
@@ -42,6 +43,7 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
 /* ---- what stood before ---- */
 
+/* TRUE if the way back may change the NIC's rules and routes. */
 static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
 {
     const IbhWantedNic *one = ibh_wanted_nic(wanted, nic);
@@ -61,7 +63,7 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 }
 
 /* TRUE if the way back may change the rules and routes of main=spread. They belong to all rails of a subnet, so the
- * trial has to decide about each of these rails. The kernel would refuse a route with a dead hop. */
+ * trial has to decide about each of these rails. No hop may be dead, because the kernel would refuse the route. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -103,8 +105,8 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
     return is_near;
 }
 
-/* TRUE if no route from before the trial has the place of this route, and the rule of an address that came since leads
- * to this route. */
+/* TRUE if no wanted route has the same place (ibh_route_same_place()), and the rule of an address that came since the
+ * trial began leads to this route. */
 static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     gboolean is_used = FALSE;
@@ -159,21 +161,21 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
     }
 }
 
-/* Restores the values from before the trial, but only where the present value comes from ib-hook: it set a rail's
- * value, or put the administrator's back. If the administrator has changed a value since, it stays. */
+/* Restores the values from before the trial, but only where the present value comes from ib-hook, which has set a value
+ * for the rail, or has put the administrator's value back. A value that the administrator has set since stays. */
 static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;
 
     for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
-        gboolean is_set = one->nic->base[key] != now->sysctl[key];
+        gboolean is_ours = one->nic->base[key] != now->sysctl[key];
 
         IBH_EACH_POINTER (const IbhOp, op, trial->made)
-            is_set |= op->type == IBH_OP_SYSCTL_SET && op->ifindex == then->ifindex && op->key == key &&
-                      op->to == now->sysctl[key];
+            is_ours |= op->type == IBH_OP_SYSCTL_SET && op->ifindex == then->ifindex && op->key == key &&
+                       op->to == now->sysctl[key];
         IBH_EACH (const IbhSavedSysctl, saved, trial->then->state->sysctls)
-            is_set |= saved->ifindex == then->ifindex && saved->key == key && saved->old == now->sysctl[key];
-        if (is_set)
+            is_ours |= saved->ifindex == then->ifindex && saved->key == key && saved->old == now->sysctl[key];
+        if (is_ours)
             one->value[key] = then->sysctl[key];
     }
 }
@@ -237,8 +239,8 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 {
     const IbhSnapshot *now = rails->snapshot;
 
-    /* If a NIC that was held is another netdev now, or gone, hold its name, as --undo does: then hooks take away what
-     * they gave the new netdev. */
+    /* If a NIC that was held before the trial is gone, or is another netdev now, hold its name, as --undo does, so that
+     * hooks take away what they gave the new netdev. */
     IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;

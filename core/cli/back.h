@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An --apply that was not confirmed: the plan that restores the state before it, and what is remembered after that
- * plan. Pure.
+ * The way back of an --apply that was not confirmed: the plan that restores what stood before, and what the state
+ * remembers afterwards. Pure.
  */
 #pragma once
 
 #include "plan/plan.h"
 
 typedef struct {
-    const IbhSnapshot *then; /* the state before --apply: what stood, the NICs by name, what was remembered */
+    const IbhSnapshot *then; /* from before the --apply: what stood, the NICs by name, what was remembered */
     const GPtrArray *made;   /* const IbhOp *: what the --apply did, or was about to do */
-    const char *const *only; /* the interfaces of the trial, by their names then; NULL for all */
-    gboolean tried;          /* an earlier attempt to restore the state was not complete */
+    const char *const *only; /* the interfaces of the trial, by the names in `then`; NULL for all */
+    gboolean tried;          /* an earlier attempt to go back was not complete */
 } IbhTrial;
 
 /* Returns the plan that restores our rules, routes and values from before the trial. The plan leaves out NICs of the
  * trial that are other netdevs now, or that a later --undo or --apply has decided about. If an address came during the
  * trial, our present rules for the address stay, and so do the routes that these rules use. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
-/* Holds or keeps the NICs that the plan restores, and restores what was remembered of them. */
+/* For the NICs that the plan restores, restores what was remembered. Holds those that were held before the trial, and
+ * keeps the others. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state);

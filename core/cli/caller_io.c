@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who ran a command. The journal names them, because a command can be why rails came or went. */
+/* Who ran a command. The journal says this, because a command can be why rails came or went. */
 #include "cli/cli.h"
 
 #include "run/run.h"
 
 #include <unistd.h>
 
-static void add_fact(GString *text, const char *name, const char *value)
+static void append_detail(GString *text, const char *name, const char *value)
 {
     if (value && *value)
         g_string_append_printf(text, ", %s=%s", name, value);
@@ -18,13 +18,13 @@ char *ibh_caller(const char *action)
     g_autofree char *login = NULL;
     const char *terminal = NULL;
 
-    add_fact(text, "SUDO_USER", g_getenv("SUDO_USER"));
+    append_detail(text, "SUDO_USER", g_getenv("SUDO_USER"));
     /* The kernel remembers who logged in, even after su and sudo; 4294967295 means that nobody did. */
     if (g_file_get_contents("/proc/self/loginuid", &login, NULL, NULL) && !g_str_equal(login, "4294967295"))
-        add_fact(text, "loginuid", login);
+        append_detail(text, "loginuid", login);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !terminal; fd++)
         terminal = ttyname(fd);
-    add_fact(text, "tty", terminal);
+    append_detail(text, "tty", terminal);
     return g_string_free(text, FALSE);
 }
 

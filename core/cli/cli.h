@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command line of ib-hook, parsed into values. Pure.
+ * The command line of ib-hook, parsed into values (options.c: pure), and who ran a command.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 typedef struct {
     IbhAction action;
     IbhStyle style;     /* options set `verbose` and `quiet`; main_io.c sets the other members */
-    char **ifaces;      /* NULL for all */
-    const char *config; /* NULL for the system's */
+    char **ifaces;      /* the names of --iface; NULL for all NICs */
+    const char *config; /* the path of --config; NULL for /etc/ib-hook */
     const char *render; /* for --render: a format that ibh_render_knows() accepts */
-    const char *sysfs;
+    const char *sysfs;  /* the directory of --sysfs, or /sys */
     gboolean json;
     gboolean prometheus;
-    int confirm; /* seconds after which the state before --apply comes back; 0 if it stays */
+    int confirm; /* seconds until an --apply is taken back, unless it is confirmed; 0: it stays */
     IbhProbeRequest probe;
     GPtrArray *names; /* const char *: names of peers, which are not in probe.peers yet */
 } IbhOptions;
@@ -28,7 +28,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 
 void ibh_options_help(GString *out);
 
-/* names_io.c: resolves the names of peers. `said` tells which addresses they have. */
+/* names_io.c: resolves the names of peers, and adds their addresses to probe.peers. Appends to `said` a line for each
+ * name, with its addresses. */
 gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error);
 
 /* caller_io.c: returns the action and what is known of who ran it, such as "--apply, SUDO_USER=alice, loginuid=1000,

@@ -19,8 +19,8 @@
 typedef struct {
     IbhRun run;
     const IbhOptions *options;
-    GPtrArray *plan;
-    GString *out; /* for standard output; problems are in run.warnings, for standard error */
+    GPtrArray *plan; /* IbhOp *; NULL until decide() */
+    GString *out;    /* for standard output; problems are in run.warnings, for standard error */
 } Command;
 
 /* Writes a report, whose parts the caller has set. Returns the exit status. */
@@ -28,7 +28,7 @@ static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
     IbhWriter *writer = options->json ? ibh_report_json : options->prometheus ? ibh_report_prometheus : ibh_report_text;
-    /* A quiet change needs no text. */
+    /* With --quiet, a command that changes something writes no text. */
     const gboolean only_status = command->run.writes && options->style.quiet && writer == ibh_report_text;
     g_autofree char *text = NULL;
 
@@ -47,8 +47,8 @@ static int write_report(Command *command, IbhReport *report)
  * nothing was changed. */
 static int fail(const IbhOptions *options, const GError *error, GString *out, GString *warnings)
 {
-    const gboolean usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
-    const IbhReport report = {.status = usage ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, .message = error->message};
+    const gboolean is_usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
+    const IbhReport report = {.status = is_usage ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, .message = error->message};
     g_autofree char *text = ibh_report(&report, options->json ? ibh_report_json : ibh_report_text, &(IbhStyle){0});
 
     g_string_append(options->json ? out : warnings, text);
@@ -95,7 +95,7 @@ static IbhFabric *look_at_fabric(Command *command)
     g_autofree char *problem = NULL;
 
     ibh_fabric_read_gpus(&tree, fabric);
-    if (command->options->action != IBH_ACTION_RENDER) /* for findings about values that change */
+    if (command->options->action != IBH_ACTION_RENDER) /* --render has no findings about values that change */
         ibh_fabric_read_again(&tree, fabric);
     problem =
         g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));
@@ -105,8 +105,8 @@ static IbhFabric *look_at_fabric(Command *command)
     return fabric;
 }
 
-/* Adds the findings about sections of the configuration. `warns` also prints them as warnings, for a report that does
- * not show findings. */
+/* Adds the findings about sections of the configuration. With `warns`, also prints them as warnings, for a report that
+ * does not show findings. */
 static void judge_sections(Command *command, const GArray *missed, gboolean warns, GPtrArray *findings)
 {
     const guint before = findings->len;
@@ -134,13 +134,13 @@ static int do_check(Command *command, GError **error)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
     guint wanted;
 
-    /* Judge by the configuration in force: files that were not applied yet cannot be why a packet goes astray. But
-     * do_action() has already looked and decided with the files, and would have reported an error in them. */
+    /* Judge by the configuration in force, because files that were not applied yet cannot be why a packet goes astray.
+     * So look and decide again: do_action() did both with the files, and so has reported errors in them. */
     if (in_force) {
         ibh_config_free(run->config);
         run->config = in_force;
         if (!look_and_decide(command, error)) {
-            /* The files may no longer have the line that the error names. */
+            /* The error names a line of the configuration in force, which the files may no longer have. */
             g_prefix_error(error, "%s (sudo ib-hook --apply); the one in force: ", NOT_IN_FORCE);
             return IBH_EXIT_SYSTEM;
         }
@@ -156,7 +156,7 @@ static int do_check(Command *command, GError **error)
     ibh_managers_read(run->sysfs, run->snapshot, facts);
     ibh_fabric_judge(fabric, run->only, findings);
     wanted = ibh_config_settings(run->config, "").rails;
-    if (wanted && !run->only && ibh_store_is_home()) /* the configuration is for the host's own network namespace */
+    if (wanted && !run->only && ibh_store_is_home()) /* rails= counts the rails of the host's own network namespace */
         ibh_fabric_judge_count(fabric, run->rails, wanted, findings);
     missed = ibh_missing_find(run->rails, run->config, run->sysfs, FALSE);
     ibh_check_judge(check, command->plan, missed, findings);
@@ -276,7 +276,7 @@ static int act(const IbhOptions *options, GString *out, GString *warnings)
                 .only = (const char *const *)options->ifaces,
                 .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
                 .undo = action == IBH_ACTION_UNDO,
-                /* --plan shows what --apply would do, and --apply lifts holds */
+                /* --plan, --render and --probe show or use the rails of an --apply, and --apply lifts holds */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
                 .warnings = warnings,
                 .packet_socket = -1},
@@ -294,7 +294,8 @@ static int act(const IbhOptions *options, GString *out, GString *warnings)
 
 /* ---- the program ---- */
 
-/* When addresses come and go, the kernel's tables follow a moment later, and so do hooks and --watch. */
+/* How long --check waits before it looks again. When addresses come and go, the kernel's tables follow a moment later,
+ * and so do hooks and --watch. */
 #define MOMENT ((gulong)100 * 1000) /* microseconds */
 
 int main(int argc G_GNUC_UNUSED, char **argv)

@@ -5,8 +5,8 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-/* Leaves out addresses that no peer can have in the fabric (loopback, multicast, fe80::). --probe asks each address
- * once, even if several names have it. */
+/* Leaves out addresses that no peer can have in the fabric (loopback, multicast, fe80::). Several names may have the
+ * same address: --probe asks it once. */
 gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

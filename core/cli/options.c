@@ -13,11 +13,11 @@
 typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two choose an action */
 
 typedef struct {
-    const char *name, *value, *help; /* value: its name in the help; NULL if the option has none */
+    const char *name, *value, *help; /* value: what the help calls it; NULL if the option takes none */
     Kind kind;
-    guint with; /* a bit for each action that the option goes with, or for the one that it chooses */
-    gsize at;   /* the offset in IbhOptions of what the option sets */
-    guint max;
+    guint with;  /* a bit for each action that the option goes with, or for the one that it chooses */
+    gsize at;    /* the offset in IbhOptions of what the option sets */
+    guint max;   /* the largest NUMBER */
     char letter; /* of the short form; 0 if there is none */
 } Option;
 
@@ -31,7 +31,7 @@ typedef struct {
     }
 /* clang-format on */
 
-/* --confirm SECONDS belongs to --apply, --confirm alone is an action. */
+/* --confirm has two rows: with SECONDS, it belongs to --apply; alone, it is an action. */
 static const Option table[] = {
     DO("show", SHOW, 0, "list the RDMA NICs, and which are rails (default)"),
     DO("check", CHECK, 0, "compare what the kernel does with what it should do"),
@@ -119,8 +119,9 @@ static gboolean word_names(const char *word, const Option *option)
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
 
-/* Returns the option that `word` names; NULL if there is none, or if the option needs a value and `value` cannot be it.
- * `value` is what follows: NULL if nothing does. Any text can be a value, but a number must not begin with "-". */
+/* Returns the option that `word` names; NULL if there is none, or if the option needs a value and `value` cannot be
+ * one. `value` is the text that follows the option; NULL if nothing follows. Any text can be a value, but a number must
+ * not begin with "-". */
 static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {
@@ -132,8 +133,9 @@ static const Option *find_option(const char *word, const char *value)
     return NULL;
 }
 
-/* Returns the option whose name is most similar to that in `word`; NULL if no name is similar. A similar name has at
- * most two slips, and at most half as many as `word` has letters. To leave out the end of a name counts as one slip. */
+/* Returns the option whose name is most similar to the name in `word`; NULL if no name is similar. A similar name has
+ * at most two slips (ibh_text_count_slips()), and at most half as many slips as `word` has letters. A missing end
+ * counts as one slip. */
 static const Option *find_near_option(const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);
@@ -183,15 +185,16 @@ static char *refuse_word(const char *word, const IbhOptions *options)
                            word);
 }
 
-/* Takes "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value is the rest of the word, or the next
- * word; then moves `word` on to the value. Notes the options in `used`, which has a bit for each row of the table. */
+/* Takes "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value is the rest of the word, or else the next
+ * word. If it is the next word, moves `word` on to it. Notes the options in `used`, which has a bit for each row of the
+ * table. */
 static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
     char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
     const gboolean is_long = text[1] == '-';
 
     for (char *letter = text + 1; !problem; letter++) {
-        const char one[] = {'-', *letter, '\0'}, *name = is_long ? text : one;
+        const char short_name[] = {'-', *letter, '\0'}, *name = is_long ? text : short_name;
         char *rest = NULL; /* what follows the option in its word */
         const Option *option;
 
@@ -200,23 +203,23 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
         else if (!is_long && letter[0] && letter[1])
             rest = letter + 1;
         option = find_option(name, rest ? rest : next);
-        if (!option) /* a letter without its value, or an unknown option */
+        if (!option) /* name the option that lacks its value, or else the whole unknown word */
             return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)
             return refuse_option(text);
         *used |= 1u << (option - table);
         *word += option->value && !rest ? 1 : 0;
         problem = take_value(options, option, rest ? rest : next);
-        if (is_long || option->value || !rest)
+        if (is_long || option->value || !rest) /* else, the next letter is an option, too */
             break;
     }
     return problem;
 }
 
-/* Takes the peers. Names are only listed; names_io.c resolves them. */
+/* Takes the words that are not options: the peers of --probe. Lists names, which names_io.c resolves later. */
 static char *take_words(IbhOptions *options, const GPtrArray *words)
 {
-    const gboolean probe = options->action == IBH_ACTION_PROBE;
+    const gboolean is_probe = options->action == IBH_ACTION_PROBE;
 
     IBH_EACH_POINTER (const char, word, words) {
         const gsize length = strlen(word);
@@ -227,7 +230,7 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
                                  strspn(word, "0123456789.") < length;
         IbhIp ip;
 
-        if (!probe)
+        if (!is_probe)
             return refuse_word(word, options);
         if (!ibh_ip_parse(word, &ip)) {
             if (!is_name)
@@ -239,12 +242,12 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
             g_array_append_val(options->probe.peers, ip);
         }
     }
-    return probe && (words->len < 1 || words->len > PEERS_MAX)
+    return is_probe && (words->len < 1 || words->len > PEERS_MAX)
                ? g_strdup_printf("--probe needs the addresses or names of peers, %d at most", PEERS_MAX)
                : NULL;
 }
 
-static char *check_together(const IbhOptions *options, guint used)
+static char *check_combination(const IbhOptions *options, guint used)
 {
     const Option *chosen = table;
 
@@ -280,11 +283,11 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
             ended = TRUE;
         else
             wrong = take_options(&word, ret_options, &used);
-        if (!problem) /* go on after a problem: a --json behind it decides how it is reported */
+        if (!problem) /* after a problem, go on: a later --json decides in which form the problem is reported */
             problem = g_steal_pointer(&wrong);
     }
     if (!problem)
-        problem = check_together(ret_options, used);
+        problem = check_combination(ret_options, used);
     if (!problem)
         problem = take_words(ret_options, others);
     if (!ret_options->ifaces[0])

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END ".confirm"
+#define END ".confirm" /* of the file's name */
 #define OPEN_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 void ibh_token_clear(IbhToken *token)
@@ -17,7 +17,7 @@ void ibh_token_clear(IbhToken *token)
 }
 
 /* Parses "PROCESS END [INTERFACE...]". */
-static IbhToken parse(const char *text)
+static IbhToken parse_token(const char *text)
 {
     IbhToken token = {.process = 0};
     int length = 0;
@@ -39,7 +39,7 @@ IbhToken ibh_token_read(const IbhStore *store)
     g_autofree char *path = store ? ibh_store_file(store, END) : NULL;
     g_autoptr(GString) text = path ? ibh_file_read(path, NULL, NULL) : NULL;
 
-    return parse(text ? text->str : "");
+    return parse_token(text ? text->str : "");
 }
 
 int ibh_token_open(const IbhStore *store)
@@ -51,11 +51,11 @@ int ibh_token_open(const IbhStore *store)
 
 gboolean ibh_token_read_open(int file, IbhToken *ret_token)
 {
-    char text[1 << 16]; /* the names of thousands of interfaces */
+    char text[1 << 16]; /* enough for the names of thousands of interfaces */
     const ssize_t length = pread(file, text, sizeof text - 1, 0);
 
     text[MAX(length, 0)] = '\0';
-    *ret_token = parse(text);
+    *ret_token = parse_token(text);
     return length >= 0;
 }
 
@@ -71,7 +71,7 @@ gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **
     gboolean done;
     int file;
 
-    if (!before) /* something that we cannot read is not our file */
+    if (!before) /* a file that we cannot read or trust is not ours */
         (void)unlink(path);
     file = open(path, O_WRONLY | OPEN_FLAGS | (before ? 0 : O_CREAT | O_EXCL), 0644);
     if (file < 0)

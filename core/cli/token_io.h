@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trial that waits for --confirm: a line in a file beside the state. The caller holds the lock of the store.
+ * The token stands for the trial that waits for --confirm. It is a line in a file beside the state. The caller holds
+ * the lock of the store.
  *
  * Removing the line from the file confirms the trial. The process that waits has the file open, so it sees that the
  * line is gone even if the file is removed right afterwards, as when the package is removed. Removing the file with the
@@ -11,8 +12,8 @@
 #include "host/store.h"
 
 typedef struct {
-    int process;  /* the process that waits; 0 if none does */
-    gint64 end;   /* when its time is over, in microseconds since the boot */
+    int process;  /* the number of the --apply that began the trial; 0 if no trial waits */
+    gint64 end;   /* when the time of the trial is over, in microseconds since the boot */
     GStrv ifaces; /* char *: the interfaces of the trial; NULL for all */
 } IbhToken;
 

@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The process pauses for PAUSE seconds between its attempts. If a trial still waits PAUSE seconds after its time is
- * over, the process was killed, or its attempts fail: a new --apply no longer joins the trial. */
+/* The process that waits pauses for PAUSE seconds between its attempts to go back. If a trial still waits PAUSE seconds
+ * after its time is over, the process was killed, or its attempts fail; so a new --apply no longer joins the trial. */
 #define PAUSE 5
 #define LONG_PAUSE 60 /* seconds; the longest pause if another --apply has given the trial more time */
-#define TRIES 720     /* for an hour, because the host may be cut off */
+#define TRIES 720     /* attempts in an hour: until one succeeds, the host may be cut off */
 
 static guint seconds_left(const IbhToken *token)
 {
@@ -32,22 +32,24 @@ typedef struct {
     int process;         /* the process of --apply, whose number identifies the trial */
     int token;           /* the token's file; kept open, because it may be removed */
     guint seconds;       /* until the process looks again */
-    gboolean ends;       /* a service stops, or the machine shuts down */
-    int tries;
+    gboolean ends;       /* SIGTERM came: a service stops, or the machine shuts down */
+    int tries;           /* how many attempts to go back have begun */
 } Waiter;
 
+/* The plan() of the run that goes back. */
 static GPtrArray *plan_back(const IbhRun *run)
 {
     return ibh_trial_plan_back(run->rails, run->data);
 }
 
+/* The remember() of that run. */
 static void remember_trial(const IbhRun *run, IbhState *state)
 {
     ibh_trial_remember(run->data, run->rails, state);
 }
 
 /* Restores the state from before --apply if the time is over, or if this process has to end. Returns TRUE if there is
- * nothing left to do. `said` tells what was done. */
+ * nothing left to do. Writes to `said` what was done. */
 static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GError **error)
 {
     g_auto(IbhToken) token = {.process = 0};
@@ -60,7 +62,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return FALSE;
     if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
-        return TRUE; /* it was confirmed, or another trial has taken its place */
+        return TRUE; /* the trial was confirmed, or another one has taken its place */
     left = seconds_left(&token);
     if (!waiter->ends && left) {
         waiter->seconds = MIN(left, LONG_PAUSE);
@@ -75,7 +77,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
         ibh_caller_log(outcome, run->snapshot, "--apply was not confirmed");
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
-    if (run->is_unsaved) /* try again: without the saved state, the next event would apply everything once more */
+    if (run->is_unsaved) /* try again: without saved holds, the next event applies everything once more */
         return FALSE;
     waiter->trial.tried = TRUE;
     g_string_printf(said,
@@ -116,7 +118,8 @@ static void wait_for_confirmation(Waiter *waiter)
                       .warnings = warnings,
                       .packet_socket = -1};
 
-        /* From SIGTERM on (a service stops, or the machine shuts down), do not wait for the end of the trial. */
+        /* SIGALRM ends the pause. From SIGTERM on (a service stops, or the machine shuts down), do not wait for the end
+         * of the trial. */
         alarm(waiter->seconds);
         waiter->ends |= sigwait(&signals, &number) == 0 && number == SIGTERM;
         g_string_truncate(said, 0);
@@ -124,7 +127,7 @@ static void wait_for_confirmation(Waiter *waiter)
         if (error)
             ibh_run_warn(&run, error->message);
         ibh_run_close(&run);
-        if (g_strcmp0(warnings->str, complained) != 0) { /* report a reason once, not at each attempt */
+        if (g_strcmp0(warnings->str, complained) != 0) { /* report the same reason once, not at each attempt */
             ibh_log_lines(LOG_ERR, warnings->str, TRUE);
             g_free(complained);
             complained = g_strdup(warnings->str);

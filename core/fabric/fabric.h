@@ -85,7 +85,7 @@ typedef struct IbhPort {
     gboolean iwarp;
     IbhLayer layer;
     IbhPortState state, phys;
-    int sm_lid;            /* IBH_UNKNOWN: not known */
+    int sm_lid;            /* the lid of the subnet manager; 0: none; IBH_UNKNOWN: not known */
     IbhPortGid gid;        /* the first GID of the table: the prefix of the subnet and the GUID of the port */
     gboolean is_steady;    /* FALSE if the SM lid or the subnet prefix had changed when they were read again */
     GArray *gids;          /* IbhGid: the GID table of a RoCE port */
@@ -94,21 +94,21 @@ typedef struct IbhPort {
     IbhRate rate;
     gint64 errors[IBH_N_COUNTERS];     /* IBH_UNKNOWN: not known */
     gint64 new_errors[IBH_N_COUNTERS]; /* how much the counter had grown when it was read again */
-    GArray *pkeys;                     /* guint16: the P_Key table */
+    GArray *pkeys;                     /* guint16: the P_Key table; 0: a free entry */
     gboolean has_all_pkeys;            /* the whole P_Key table was read */
 } IbhPort;
 
 /* A netdev of an RDMA port. */
 typedef struct IbhPortNic {
     char iface[IFNAMSIZ];
-    char rdma[72];          /* the name of the port; "": not known */
-    guint16 type;           /* ARPHRD_* */
-    gboolean up;            /* administratively up */
-    gboolean usable;        /* up and with carrier */
-    gboolean rail;          /* a rail, or a known rail that is missing because of a fault */
-    gboolean used;          /* has an address that counts (ibh_address_counts()) */
-    GArray *subnets;        /* IbhPrefix: of these addresses; then, unless the netdev is InfiniBand, those of remote= */
-    GArray *addresses;      /* IbhIp: those that count */
+    char rdma[72];     /* the name of the port; "": not known */
+    guint16 type;      /* ARPHRD_* */
+    gboolean up;       /* administratively up */
+    gboolean usable;   /* up and with carrier */
+    gboolean rail;     /* a rail, or a known rail that is missing because of a fault */
+    gboolean used;     /* has an address that counts (ibh_address_counts()) */
+    GArray *subnets;   /* IbhPrefix: those of `addresses`; then, unless the netdev is InfiniBand, those of remote= */
+    GArray *addresses; /* IbhIp: those that count */
     guint64 address_prefix; /* the subnet prefix in an IPoIB hardware address; 0: none */
     int mtu;                /* IBH_UNKNOWN: not known */
     char mode[12];          /* "datagram", "connected"; "": not known */

@@ -11,14 +11,15 @@
 
 /* ---- P_Keys ---- */
 
-/* Returns the P_Key of the port's table with the same number, preferably that of a full member; 0 if there is none. */
+/* Returns the P_Key in the port's table that has the same number, preferably that of a full member; 0 if there is
+ * none. */
 static guint16 find_pkey(const IbhPort *port, int pkey)
 {
     guint16 found = 0;
 
     IBH_EACH (const guint16, own, port->pkeys) {
         if ((*own & ~PKEY_FULL) == (pkey & ~PKEY_FULL))
-            found = MAX(found, *own); /* a full member has the greater one */
+            found = MAX(found, *own); /* a full member's P_Key is greater: it has PKEY_FULL */
     }
     return found;
 }
@@ -39,7 +40,7 @@ static void say_partition(IbhSubject *about)
         ibh_subject_say(about, "guid=ALL");
 }
 
-/* The subnet manager fills the P_Key table before the port becomes active. */
+/* The subnet manager fills the P_Key table before the port becomes active, so until then the table proves nothing. */
 static gboolean can_judge_pkey(const IbhSubject *about)
 {
     return about->port && about->netdev->pkey != IBH_UNKNOWN && ibh_port_is_active(about->port);
@@ -122,8 +123,8 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 
 typedef enum { VALUE_PKEY, VALUE_PREFIX, VALUE_SM } Value;
 
-/* Returns a value in words; NULL if it is not known, or must not be compared, because the port has another fault or
- * another subnet manager is just taking over. */
+/* Returns a value in words; NULL if the value is not known, or must not be compared, because the port has another
+ * fault, or because another subnet manager is just taking over. */
 static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Value value)
 {
     const IbhPort *port = ibh_fabric_port(fabric, nic);
@@ -182,9 +183,9 @@ gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
     return find_model(about, VALUE_PREFIX) != NULL;
 }
 
-/* TRUE if the lid of this rail's subnet manager differs from that of another rail in the subnet, and no more than half
- * of the subnet's rails have it (find_model). FALSE if the subnet prefixes differ, too: subnet-prefix-differs reports
- * that. */
+/* TRUE if this rail's subnet manager has another lid than that of another rail in the subnet, and no more than half of
+ * the subnet's rails have this rail's lid (find_model()). FALSE if the subnet prefixes differ, too, because the finding
+ * subnet-prefix-differs reports that. */
 gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
     const IbhPortNic *model = find_model(about, VALUE_SM);
@@ -197,6 +198,7 @@ gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 
 #define IPV6_LEAST 1280 /* the kernel disables IPv6 on links with a smaller MTU */
 
+/* TRUE if the MTU and, for InfiniBand, the mode are known. */
 static gboolean has_mtu(const IbhPortNic *nic)
 {
     return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
@@ -208,11 +210,11 @@ static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
     GPtrArray *rails = g_ptr_array_new();
-    guint known = 0;
+    guint before = 0;
 
     g_hash_table_add(around, (gpointer)(guintptr)about->netdev);
-    while (known < g_hash_table_size(around)) {
-        known = g_hash_table_size(around);
+    while (before < g_hash_table_size(around)) {
+        before = g_hash_table_size(around);
         IBH_EACH (IbhPortNic, nic, about->fabric->nics) {
             IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
                 if (g_hash_table_contains(around, other) && has_mtu(nic) && ibh_port_nics_are_beside(other, nic))
@@ -227,17 +229,18 @@ static GPtrArray *find_rails_around(const IbhSubject *about)
     return rails;
 }
 
-static gboolean has_same_mtu(const IbhPortNic *a, const IbhPortNic *b)
+/* TRUE if both have the same MTU and mode. */
+static gboolean are_alike(const IbhPortNic *a, const IbhPortNic *b)
 {
     return a->mtu == b->mtu && g_str_equal(a->mode, b->mode);
 }
 
-static guint count_same_mtu(const GPtrArray *rails, const IbhPortNic *nic)
+static guint count_alike(const GPtrArray *rails, const IbhPortNic *nic)
 {
     guint n = 0;
 
     IBH_EACH_POINTER (const IbhPortNic, other, rails)
-        n += has_same_mtu(nic, other) ? 1 : 0;
+        n += are_alike(nic, other) ? 1 : 0;
     return n;
 }
 
@@ -255,7 +258,7 @@ static const IbhPortNic *find_goal(const GPtrArray *rails)
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
         if (nic->mtu < least)
             continue;
-        if (2 * count_same_mtu(rails, nic) > rails->len)
+        if (2 * count_alike(rails, nic) > rails->len)
             return nic;
         if (!goal || nic->mtu < goal->mtu)
             goal = nic;
@@ -276,17 +279,17 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     g_autoptr(GPtrArray) rails = find_rails_around(about);
     g_autoptr(GString) list = g_string_new(NULL), others = g_string_new(NULL);
     const IbhPortNic *goal = has_mtu(about->netdev) && about->netdev->rail ? find_goal(rails) : NULL;
-    const guint alike = goal ? count_same_mtu(rails, goal) : 0;
+    const guint alike = goal ? count_alike(rails, goal) : 0;
     g_autofree char *commands = NULL, *its = NULL;
     const gboolean is_majority = 2 * alike > rails->len;
     char text[IBH_PREFIX_STRLEN];
 
-    if (!goal || alike == rails->len || (is_majority && has_same_mtu(about->netdev, goal)))
+    if (!goal || alike == rails->len || (is_majority && are_alike(about->netdev, goal)))
         return FALSE;
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
         g_autofree char *name = ibh_text_shell_word(nic->iface), *own = describe_mtu(nic);
 
-        if (has_same_mtu(nic, goal))
+        if (are_alike(nic, goal))
             continue;
         g_string_append_printf(others, "%s%s has %s", others->len ? "; " : "", nic->iface, own);
         if (!g_str_equal(nic->mode, goal->mode))

@@ -171,7 +171,8 @@ gboolean ibh_port_shares_guid(IbhSubject *about)
 
         if (!same && !share_node_guid(device, its))
             continue;
-        /* A node GUID is that of a device. The words are the same from either side, so both sides share a finding. */
+        /* A node GUID belongs to a device, so name the devices. The words are the same from either side, so both sides
+         * share a finding. */
         ibh_subject_say(about, "what=%s\nguid=0x%016" G_GINT64_MODIFIER "x\nfirst=%s\nsecond=%s",
                         same ? "GUID" : "node GUID", same ? own->gid.guid : device->node_guid,
                         same ? MIN(own, other)->name : MIN(device, its)->name,
@@ -309,7 +310,8 @@ gboolean ibh_port_has_slow_slot(IbhSubject *about)
 
 /* ---- errors ---- */
 
-/* TRUE if error counters have grown. Errors of the link also explain lost packets. */
+/* TRUE if error counters have grown. Errors of the link also explain lost packets, so the words blame the link if it
+ * has any. */
 gboolean ibh_port_has_errors(IbhSubject *about)
 {
     g_autoptr(GString) list = g_string_new(NULL);
@@ -319,7 +321,7 @@ gboolean ibh_port_has_errors(IbhSubject *about)
         const char *name = strchr(ibh_counters[i], '/') + 1;
         gint64 more = about->port->new_errors[i];
 
-        /* On Omni-Path this counter has retransmissions of the link, which are normal. */
+        /* On Omni-Path, this counter counts retransmissions of the link, which are normal. */
         if (more <= 0 || (is_omni_path(about->port) && g_str_equal(name, "local_link_integrity_errors")))
             continue;
         link |= i < IBH_N_LINK_COUNTERS;

@@ -218,7 +218,8 @@ static void read_pkeys(IbhTree *tree, const char *directory, IbhPort *port)
         ibh_tree_line(tree, line, sizeof line, "%s/pkeys/%d", directory, i);
         value = number_of(line);
         if (value == IBH_UNKNOWN) {
-            /* If there is a next entry, this entry could not be read, or is missing in a copy of /sys. */
+            /* If there is a next entry, this entry could not be read, or is missing in a copy of /sys, so the table is
+             * not complete. */
             port->has_all_pkeys = i > 0 && !ibh_tree_has(tree, "%s/pkeys/%d", directory, i + 1);
             return;
         }
@@ -333,7 +334,7 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
 
 /* ---- reading again ---- */
 
-/* TRUE if any port has counted errors, or if subnet managers or prefixes differ: then a second look may tell more. */
+/* TRUE if any port has counted errors, or if subnet managers or prefixes differ: then a later reading may tell more. */
 static gboolean is_worth_a_wait(const IbhFabric *fabric)
 {
     const IbhPort *first = NULL;

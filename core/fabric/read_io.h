@@ -17,6 +17,7 @@ void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric); /* the ports and
 /* TRUE if the class of the PCI device is one of `classes`, such as "0c06 0207". */
 gboolean ibh_pci_has_class(IbhTree *tree, const char *device, const char *classes);
 void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric);
-/* Reads error counters and subnet managers a second time, to see whether they change. On a running host, waits a moment
- * before that if any port has errors, or if ports have different subnet managers or prefixes. */
+/* Reads error counters and subnet managers a second time, to see whether they change. If any port has errors, or if
+ * ports have different subnet managers or prefixes, waits a moment before the second reading (not for a copy of /sys).
+ */
 void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric);

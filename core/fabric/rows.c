@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MEMLOCK_ENOUGH ((gint64)1 << 30)
+#define MEMLOCK_ENOUGH ((gint64)1 << 30) /* bytes */
 
 static gboolean has_infiniband(const IbhFabric *fabric)
 {
@@ -30,8 +30,8 @@ static gboolean lacks_modules(IbhSubject *about)
     return about->fabric->ports->len && names->len;
 }
 
-/* TRUE if an adapter has a driver, but no RDMA device: then the module that adds RDMA to the driver is probably not
- * loaded. An Ethernet adapter counts only on a host without RDMA ports where other modules show that RDMA is wanted. */
+/* TRUE if an adapter has a driver, but no RDMA device: the module that adds RDMA to the driver is probably not loaded.
+ * An Ethernet adapter counts only on a host without RDMA ports whose other modules show that RDMA is wanted. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;
@@ -53,7 +53,7 @@ static gboolean lacks_driver(IbhSubject *about)
     return about->fabric->bare.name[0] && !about->fabric->bare.driver && !about->fabric->ports->len;
 }
 
-static gboolean has_little_memory(IbhSubject *about)
+static gboolean has_low_memlock(IbhSubject *about)
 {
     gint64 limit = about->fabric->memlock;
 
@@ -84,7 +84,7 @@ const IbhRow ibh_fabric_rows[] = {
     {IBH_OF_HOST, "module-missing", IBH_ERROR, lacks_driver,
      "the InfiniBand adapter {adapter} has no driver, so the host has no RDMA at all",
      "see why: lspci -k -s {adapter}, and what dmesg says of it"},
-    {IBH_OF_HOST, "memlock-low", IBH_INFO, has_little_memory,
+    {IBH_OF_HOST, "memlock-low", IBH_INFO, has_low_memlock,
      "a process may lock {kib} KiB of memory, expected unlimited: RDMA programs of users other than root fail to "
      "register their buffers (\"Cannot allocate memory\")",
      "\"* - memlock unlimited\" in /etc/security/limits.d/rdma.conf, from the next login on; services: "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The formats of --render, except env: the text before each one, and the words of managers' formats.
+ * The formats of --render, except env: the text that each begins with, and the words of managers' formats.
  *
  * The rendered rules and routes have no marks (metric, suppress_ifgroup): ib-hook would delete what a manager has
  * marked, and few managers can express suppress_ifgroup. So these rules and routes are foreign to ib-hook. The rules
@@ -65,9 +65,9 @@ static guint32 find_distance(const IbhRails *rails)
 
 /* ---- the text before the routes and rules ---- */
 
-/* Returns the rails to write: rails whose names can stand in a file, with --iface only the named rails. Also writes
+/* Returns the rails to write: those whose names can stand in a file; with --iface, only the named rails. Also writes
  * which candidates (with --iface: which named NICs) are left out, and why; and which rails are down. */
-static GPtrArray *choose(GString *out, const IbhRails *rails)
+static GPtrArray *choose_rails(GString *out, const IbhRails *rails)
 {
     GPtrArray *chosen = g_ptr_array_new();
 
@@ -108,6 +108,7 @@ static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
     }
 }
 
+/* The text after `why` in managers' formats; see Format. */
 static const char native_why[] =
     "#\n"
     "# These rules and routes have no mark, and their tables have other numbers. So ib-hook, if it is installed, sees\n"
@@ -195,7 +196,7 @@ static const Format formats[] = {
 
 /* ---- metrics of a route ---- */
 
-/* NULL if the format cannot express the metric. */
+/* How each format names a metric, by Words; NULL if the format cannot express the metric. */
 static const char *const metrics[][N_WORDS] = {
     {"mtu", "MTUBytes", "mtu"},
     {"advmss", "TCPAdvertisedMaximumSegmentSize", "advmss"},
@@ -261,9 +262,9 @@ typedef struct {
     const Format *format;
     const IbhRails *rails;
     const IbhFacts *facts;
-    guint32 distance;
+    guint32 distance; /* see find_distance() */
     const IbhNic *nic;
-    int family;
+    int family;            /* AF_UNSPEC: both */
     const IbhRoute *route; /* the route that is being written, or NULL */
     const IbhRule *rule;   /* the rule that is being written, or NULL */
     GString *lost;         /* metrics that the format cannot express */
@@ -422,7 +423,7 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
         if (rails->main != IBH_MAIN_KEEP)
             g_string_append(out, "#\n# Without what main=spread does: only ib-hook itself keeps that right.\n");
     }
-    chosen = choose(out, rails);
+    chosen = choose_rails(out, rails);
     IBH_EACH_POINTER (const IbhNic, nic, chosen) {
         line.nic = nic;
         if (line.format->both) {

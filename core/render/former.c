@@ -9,7 +9,7 @@
 #include <linux/fib_rules.h>
 
 /* TRUE if all foreign routes of the table lead through the same candidate, or if the table has no foreign routes. FALSE
- * if one is a multipath or an error route. */
+ * if any of them is a multipath or an error route. */
 static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
 {
     const IbhNic *one = NULL;
@@ -64,7 +64,8 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
             g_array_append_val(tables, table);
         IBH_REMOVE(IbhRule, rule, snapshot->rules);
     }
-    /* A rule that leads to such a table and is still in the snapshot is another program's, and so is the table. */
+    /* If the snapshot still has a rule that leads to such a table, the rule is another program's, and so are the
+     * table's routes. */
     IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
         if (ibh_numbers_have(tables, (int)route->table) && !ibh_route_is_ours(route) &&
             !ibh_render_is_led_to(snapshot, route->table))

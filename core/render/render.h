@@ -10,13 +10,13 @@
 
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …"; the caller frees it */
-/* Removes from the snapshot the rules and routes of files that were rendered earlier (former.c). Find the rails again
- * after that. */
+/* Removes from the snapshot the rules and routes of files that were rendered earlier (former.c). The caller then has to
+ * find the rails again. */
 void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot);
 /* TRUE if a foreign rule leads to the table. */
 gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table);
 /* Returns the text, which the caller frees. The format must be a known one. `facts` has the managers, for managers'
- * formats; `fabric` has the RDMA ports, for env; it may be NULL for other formats. */
+ * formats. `fabric` has the RDMA ports, for env; NULL for other formats. */
 char *ibh_render(const char *format, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric);
 
 /* TRUE if the name consists of letters, digits and "._-@+", and is not empty. These characters mean nothing in any

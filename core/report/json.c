@@ -7,7 +7,7 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
-#define FIRST_PAIR 0x10000
+#define FIRST_PAIR 0x10000 /* from here on, a character is escaped as a pair of UTF-16 surrogates */
 
 void ibh_json_put_quoted(GString *out, const char *text)
 {
@@ -146,8 +146,7 @@ static void json_put_nic(const IbhReport *report, const IbhNic *nic)
              manager ? manager->connection : NULL, why, !ibh_findings_worst(report->findings, link->name));
 }
 
-/* --show and --check */
-static void json_put_look(const IbhReport *report)
+static void json_put_show_or_check(const IbhReport *report)
 {
     json_put(report->out, "rails:[");
     IBH_EACH_POINTER (const IbhNic, nic, report->shown_rails)
@@ -168,7 +167,7 @@ static void json_put_look(const IbhReport *report)
     json_put(report->out, "]");
 }
 
-/* Returns NULL if there is no such link. */
+/* Returns the name of the link with this index; NULL if there is none. */
 static const char *name_link(const IbhProbe *probe, int ifindex)
 {
     const IbhLink *link = ifindex ? ibh_snapshot_link(probe->rails->snapshot, ifindex) : NULL;
@@ -206,13 +205,13 @@ static void json_put_pair(GString *out, const IbhProbe *probe, const IbhProbePai
 static void json_put_probe(const IbhReport *report)
 {
     const IbhProbe *probe = report->probe;
-    const GArray *const without[] = {probe->unasked, probe->unfinished};
+    const GArray *const without_result[] = {probe->unasked, probe->unfinished};
 
     json_put(report->out, "pairs:[");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         json_put_pair(report->out, probe, pair);
-    for (guint i = 0; i < G_N_ELEMENTS(without); i++) {
-        IBH_EACH (const IbhProbeUnasked, unasked, without[i])
+    for (guint i = 0; i < G_N_ELEMENTS(without_result); i++) {
+        IBH_EACH (const IbhProbeUnasked, unasked, without_result[i])
             json_put(report->out, "{ iface:s peer:i ok:b reason:s }", unasked->nic->link->name,
                      &g_array_index(probe->peers, IbhIp, unasked->peer), -1, unasked->why);
     }
@@ -248,7 +247,7 @@ void ibh_report_json(const IbhReport *report)
     else if (!report->findings)
         json_put(report->out, "confirmed:b", TRUE);
     else {
-        (report->probe ? json_put_probe : json_put_look)(report);
+        (report->probe ? json_put_probe : json_put_show_or_check)(report);
         json_put(report->out, "findings:[");
         IBH_EACH_POINTER (const IbhFinding, finding, report->findings)
             json_put(report->out, "{ ifaces:t severity:s code:s owner:s message:s fix:s advice:s }", finding->ifaces,

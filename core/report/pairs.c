@@ -70,7 +70,7 @@ static int compare_rows(gconstpointer a, gconstpointer b)
 }
 
 /* Fills `rows`, by rail and state, and `sums`, by rail. Returns TRUE if `sums` are worth showing: there are several
- * rails and many peers, and peers of a rail differ. Otherwise `rows` say the same in fewer words. */
+ * rails and many peers, and peers of a rail differ. Otherwise `rows` alone say enough. */
 static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *sums)
 {
     gboolean differ = FALSE;
@@ -78,6 +78,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
 
     for (guint rail = 0; rail < probe->nics->len; rail++) {
         const IbhNic *nic = probe->nics->pdata[rail];
+        /* For each peer, the problems in words; "" for no problem, NULL if the peer has no result. */
         g_autofree const char **problem_of = g_new0(const char *, probe->peers->len);
         const char *first = NULL;
         guint right = 0, n = 0;
@@ -146,7 +147,7 @@ void ibh_rows_add_pairs(const IbhReport *report)
     IBH_EACH_POINTER (const Row, row, rows) {
         if (is_summed && row->ok)
             continue;
-        wrong += is_summed ? 1 : 0;
+        wrong += is_summed ? 1 : 0; /* without sums, all rows are shown */
         if (wrong <= WORST_MAX)
             add_row(report, row);
     }

@@ -6,6 +6,7 @@
  */
 #include "report/report.h"
 
+/* Begins a metric family: all series of one name. */
 static void put_family(GString *out, const char *name, const char *help)
 {
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
@@ -33,7 +34,8 @@ static char *make_labels(const char *names, ...)
  * 1 only if all these rails are ok. */
 static void put_rails(const IbhReport *report)
 {
-    g_autoptr(GHashTable) wrong = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */
+    /* labels → whether a rail with these labels is wrong */
+    g_autoptr(GHashTable) wrong = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
     put_family(report->out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
     IBH_EACH_POINTER (const IbhNic, nic, report->shown_rails) {
@@ -53,7 +55,7 @@ static void put_rails(const IbhReport *report)
     }
 }
 
-/* Writes a series, unless the value is below 0, which means that it is unknown. */
+/* Writes a series about a pair, unless its value is below 0, that is, unknown. */
 static void put_pair(GString *out, const IbhProbePair *pair, const char *name, double value)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -69,7 +71,7 @@ static void put_pair(GString *out, const IbhProbePair *pair, const char *name, d
  * about the host, the device is "". */
 static void put_findings(const IbhReport *report, const char *name)
 {
-    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */
+    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* labels → count */
     g_autoptr(GList) series = NULL;
 
     put_family(report->out, name, "What was found, by the code that ib-hook(8) explains.");

@@ -34,7 +34,7 @@ typedef enum {
 /* How a report looks. */
 typedef struct {
     gboolean verbose; /* show every netdev, and more of each */
-    gboolean quiet;
+    gboolean quiet;   /* show problems only */
     gboolean color;
     guint width;         /* of the terminal, in columns: longer rows are continued or cut; 0: there is no terminal */
     const char *program; /* how ib-hook was called; advice names this command */
@@ -47,11 +47,11 @@ typedef struct {
     const IbhRails *rails;
     int status; /* the exit status of an error, whose text is `message` */
     const char *message;
-    const GPtrArray *ops;    /* const IbhOp *: what --plan would do, or what was done and not taken back */
-    const GPtrArray *errors; /* char *: operations that failed */
-    gboolean forgets;        /* --undo: no hold could be saved */
-    gboolean holds;          /* --undo: a hold was saved */
-    int confirm;             /* --apply: seconds until the previous state comes back, unless the change is confirmed */
+    const GPtrArray *ops;      /* const IbhOp *: what --apply would do (--plan), or what was done and not taken back */
+    const GPtrArray *errors;   /* char *: operations that failed */
+    gboolean forgets;          /* --undo: no hold could be saved */
+    gboolean holds;            /* --undo: a hold was saved */
+    int confirm;               /* --apply: seconds until the previous state comes back, unless confirmed; 0: never */
     const GPtrArray *findings; /* IbhFinding * */
     const IbhProbe *probe;     /* --probe; already judged */
     const IbhCheck *check;     /* --check and --show, like the next three; already judged */
@@ -74,18 +74,21 @@ IbhWriter ibh_report_text, ibh_report_json, ibh_report_prometheus;
 /* Returns the report. Free it with g_free(). */
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
 
-/* TRUE if no finding is an error or a warning, --probe was not interrupted, and, for a writer, `failed` is FALSE. */
+/* TRUE if no finding is an error or a warning, and --probe was not interrupted. In writers, also FALSE if the action
+ * failed, because ibh_report() has set `failed`. */
 gboolean ibh_report_is_ok(const IbhReport *report);
 
 /* ---- what the writers share ---- */
 
+/* FALSE if the NIC has the finding carrier-down, which is also about a link that the administrator set down. */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
-guint ibh_report_count_standing(const IbhReport *report); /* counts the rails that are not down */
+guint ibh_report_count_standing(const IbhReport *report); /* counts the shown rails that have carrier */
 /* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) about which --check asked nothing, because the NIC has no
  * subnet around them. */
 typedef enum { IBH_ADDRESSES_ALL, IBH_ADDRESSES_CHECKED, IBH_ADDRESSES_UNCHECKED } IbhAddresses;
-GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which); /* char * */
-/* 1: no problem; 0: problems; -1: the only problem is that the answering host is unknown */
+/* Returns texts (char *) such as "172.16.34.2/24". */
+GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which);
+/* 1: no problem; 0: problems; -1: the only problem is that it is not known which host answered */
 int ibh_pair_verdict(const IbhProbePair *pair);
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL if RDMA was not asked for */
 char *ibh_texts_join(const GPtrArray *texts, const char *separator);

@@ -27,20 +27,21 @@ void ibh_rows_add(const IbhReport *report, const char *format, ...)
     g_ptr_array_add(report->rows, cells);
 }
 
-/* Writes the last cell of a row. If it does not fit, it goes on in a new line after a semicolon, or else is cut. */
+/* Writes the last cell of a row. A cell that does not fit goes on in a new line after a semicolon, or is cut if it has
+ * none. */
 static void put_last(GString *out, const char *cell, glong room, glong indent)
 {
     const gboolean fits = g_utf8_strlen(cell, -1) <= room;
     const char *cut = g_utf8_offset_to_pointer(cell, fits ? 0 : MAX(room, 3) - 3),
-               *half = fits ? NULL : g_strrstr_len(cell, cut - cell, "; ");
+               *semicolon = fits ? NULL : g_strrstr_len(cell, cut - cell, "; ");
 
     if (fits)
         g_string_append_printf(out, "%s\n", cell);
-    else if (!half)
+    else if (!semicolon)
         g_string_append_printf(out, "%.*s...\n", (int)(cut - cell), cell);
     else {
-        g_string_append_printf(out, "%.*s;\n%*s", (int)(half - cell), cell, (int)indent, "");
-        put_last(out, half + 2, room, indent);
+        g_string_append_printf(out, "%.*s;\n%*s", (int)(semicolon - cell), cell, (int)indent, "");
+        put_last(out, semicolon + 2, room, indent);
     }
 }
 
@@ -66,7 +67,7 @@ void ibh_rows_put(const IbhReport *report)
             widths[i] = MAX(widths[i], *cells[i] ? g_utf8_strlen(cells[i], -1) + 2 : 0);
     }
     IBH_EACH_POINTER (Cell, cells, report->rows) {
-        glong room = cells[1] && width ? width : G_MAXINT;
+        glong room = cells[1] && width ? width : G_MAXINT; /* a line without columns is never cut */
         int i = 0;
 
         for (; cells[i + 1]; i++) {

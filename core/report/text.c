@@ -48,8 +48,8 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
         g_autoptr(GPtrArray) together = g_ptr_array_new();
         g_autofree char *names = NULL;
 
-        /* Leave out notes, except that a rail is down or away, and that the configuration is not in force: whoever
-         * edits the configuration expects an effect. */
+        /* Leave out notes, but not a note that a rail is down or away, or that the configuration is not in force:
+         * whoever edits the configuration expects an effect. */
         if (finding->severity == IBH_INFO && !ibh_finding_is_down(finding) &&
             !g_str_equal(finding->code, "not-in-force"))
             continue;
@@ -91,32 +91,33 @@ static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
  * address was checked, the text says only that. */
 static char *say_ok(const IbhReport *report, const IbhNic *rail)
 {
-    const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
-                  table = decides ? decides : rail->table;
+    const guint32 found = report->check ? ibh_check_find_table(report->check, rail) : 0,
+                  table = found ? found : rail->table;
     g_autoptr(GPtrArray) addresses = ibh_report_addresses(report, rail, IBH_ADDRESSES_CHECKED),
                          unchecked = ibh_report_addresses(report, rail, IBH_ADDRESSES_UNCHECKED);
-    g_autofree char *led = NULL, *left = join_addresses(report, unchecked), *number = g_strdup_printf("%u", table);
+    g_autofree char *checked_text = NULL, *unchecked_text = join_addresses(report, unchecked),
+                    *number = g_strdup_printf("%u", table);
     GString *text = g_string_new(NULL);
-    const char *but = NULL;
+    const char *note = NULL;
 
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        if (!but && finding->severity == IBH_INFO)
-            but = ibh_finding_text(finding, rail->link->name);
+        if (!note && finding->severity == IBH_INFO)
+            note = ibh_finding_text(finding, rail->link->name);
     }
-    if (but) { /* leave room for the note */
+    if (note) { /* leave room for the note */
         IBH_EACH_POINTER (char, address, addresses)
             address[strcspn(address, "/")] = '\0';
     }
-    led = join_addresses(report, addresses);
+    checked_text = join_addresses(report, addresses);
     if (addresses->len || !unchecked->len) {
-        if (but)
-            g_string_append_printf(text, "ok: %s through it, %s", led, but);
+        if (note)
+            g_string_append_printf(text, "ok: %s through it, %s", checked_text, note);
         else
-            g_string_append_printf(text, "ok: %s leaves through it (table %s)", led,
+            g_string_append_printf(text, "ok: %s leaves through it (table %s)", checked_text,
                                    table == IBH_TABLE_MAIN ? "main" : number);
     }
     if (unchecked->len)
-        g_string_append_printf(text, "%snot checked: %s (no subnet)", text->len ? "; " : "", left);
+        g_string_append_printf(text, "%snot checked: %s (no subnet)", text->len ? "; " : "", unchecked_text);
     return g_string_free(text, FALSE);
 }
 
@@ -157,8 +158,8 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
         ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
 
-/* Adds the rows of --show. If the NIC of a missing rail has a row (the NIC may lack an address or
- * carrier), that row stands for both. */
+/* Adds the rows of --show. If the NIC of a missing rail has a row, because the NIC only lacks an address or carrier,
+ * that row stands for both. */
 static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -176,7 +177,7 @@ static void add_nics(const IbhReport *report)
 
         if (g_hash_table_add(seen, (char *)(guintptr)name))
             add_nic(report, name, NULL, ibh_missing_text(missed->why));
-        else if (!missed->link) /* another NIC has its name now */
+        else if (!missed->link) /* another NIC has the rail's name now */
             ibh_rows_add(report, "%s\t-\t-\tmissing: %s", name, ibh_missing_text(missed->why));
     }
 }
@@ -204,8 +205,8 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
         g_string_append_printf(text, ", nearest GPU %s (%s)", nearest->name, ibh_nearness_name(best));
 }
 
-/* Says whether each NIC is a rail, and why. --plan always says this; --show and --check say it only with --verbose, and
- * then also where a rail is, and what it has. */
+/* Says whether each NIC is a rail, and why; each line begins with `lead`. --plan always says this. --show and --check
+ * say it only with --verbose, and then also where a rail is, and what it has. */
 static void add_reasons(const IbhReport *report, const char *lead)
 {
     IBH_EACH_POINTER (const IbhNic, nic, report->shown) {
@@ -239,7 +240,7 @@ static void add_changes(const IbhReport *report)
     const gboolean plans = report->action == IBH_ACTION_PLAN;
     const guint changes = report->ops->len;
     const char *done = report->action == IBH_ACTION_UNDO ? "undone" : "applied",
-               *until = report->holds && changes ? ", until --apply or a reboot" : "";
+               *ending = report->holds && changes ? ", until --apply or a reboot" : "";
 
     if (plans)
         add_reasons(report, "# ");
@@ -255,11 +256,11 @@ static void add_changes(const IbhReport *report)
         return;
     if (report->failed) {
         done = "failed";
-        until = " in force; what failed is on standard error";
+        ending = " in force; what failed is on standard error";
     } else if (report->forgets) {
-        until = ", until the next event";
+        ending = ", until the next event";
     }
-    ibh_rows_add(report, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
+    ibh_rows_add(report, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", ending);
     if (report->confirm)
         ibh_rows_add(report, "the previous state comes back in %d s, unless you run: sudo %s --confirm",
                      report->confirm, report->style->program);

@@ -32,8 +32,8 @@ static const char *find_cause(const char *said)
 }
 
 /* Returns which NICs have the problem, and what the problem is. A NIC's text is "CONSEQUENCE: CAUSE". Without `whole`,
- * the cause is left out, because the NIC's row has it, too. If packets of several NICs go astray, a few words take the
- * place of the consequence. Another message about several NICs, or one about the host, is not cut. */
+ * leaves out the cause, because the NIC's row has it, too. If packets of several NICs go astray, a few words take the
+ * place of the consequence. Any other message about several NICs, or about the host, is not cut. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
@@ -47,8 +47,8 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 
-/* Adds candidates for the line that add_wrong() prints: what is wrong, then `word` ("fix" or "why") and the remedy.
- * Unless `problem` is NULL, the first candidate is longer: it says `problem` instead of `wrong`. */
+/* Adds a line that add_wrong() may choose: what is wrong, then `word` ("fix" or "why") and the remedy. If `problem` is
+ * not NULL, adds before it a longer line, which says `problem` instead of `wrong`. */
 static void add_remedy(GPtrArray *lines, const char *severity, const char *problem, const char *wrong, const char *word,
                        const char *remedy)
 {
@@ -62,7 +62,8 @@ static void add_remedy(GPtrArray *lines, const char *severity, const char *probl
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);
-    const char *command = NULL; /* fixes all problems; --apply without --iface also does what --apply --iface would */
+    /* Fixes all problems; NULL: no one command does. --apply without --iface includes each --apply --iface. */
+    const char *command = NULL;
     g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *names = NULL, *wrong = NULL, *whole = say_problem(worst, TRUE),
                     *problem = say_problem(worst, FALSE);
@@ -86,7 +87,7 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
     wrong = nics->len ? g_strdup_printf("%s %s wrong", names, nics->len == 1 ? "is" : "are")
                       : g_strdup_printf("%u problems", problems);
     if (problems == 1 && !command) {
-        const char *more = strstr(whole, "; ");
+        const char *more = strstr(whole, "; "); /* a shorter line ends here */
 
         g_ptr_array_add(lines, g_strdup_printf("%s: %s", severity, whole));
         g_ptr_array_add(lines, g_strdup_printf("%s: %.*s", severity, more ? (int)(more - whole) : G_MAXINT, whole));

@@ -6,9 +6,9 @@
 /* If a unit has to be repaired TIMES times WITHIN this time, we fight with another program. */
 #define TIMES 5
 #define WITHIN (10 * G_USEC_PER_SEC)
-/* Seconds. The pause doubles each time, up to LAST_PAUSE. */
+/* Seconds. The pause doubles each time, up to LONGEST_PAUSE. */
 #define FIRST_PAUSE 10
-#define LAST_PAUSE 600
+#define LONGEST_PAUSE 600
 /* If the last pause ended at least this long ago, the next pause is FIRST_PAUSE again. */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
 
@@ -28,13 +28,14 @@ GArray *ibh_backoff_new(void)
     return IBH_NEW_ARRAY(Fight);
 }
 
-/* Returns the entry of this unit, which it adds if necessary. Removes old entries on the way. */
+/* Returns the entry of this unit, and adds one if there is none. Removes old entries on the way. */
 static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH_BACK (Fight, fight, backoff) {
         if (ibh_unit_is_same(&fight->unit, unit))
             return fight;
-        if (now - MAX(fight->seen, fight->until) > FORGOTTEN_AFTER) /* a NIC that comes back has a new ifindex */
+        /* A NIC that comes back has a new ifindex, so its old entry is never found again. */
+        if (now - MAX(fight->seen, fight->until) > FORGOTTEN_AFTER)
             IBH_REMOVE(Fight, fight, backoff);
     }
     g_array_append_val(backoff, (Fight){.unit = *unit});
@@ -70,7 +71,7 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
         return 0;
     fight->count = 0;
     fight->pause =
-        fight->pause && now - fight->until < FORGOTTEN_AFTER ? MIN(2 * fight->pause, LAST_PAUSE) : FIRST_PAUSE;
+        fight->pause && now - fight->until < FORGOTTEN_AFTER ? MIN(2 * fight->pause, LONGEST_PAUSE) : FIRST_PAUSE;
     fight->until = now + (gint64)fight->pause * G_USEC_PER_SEC;
     return fight->pause;
 }

@@ -136,9 +136,9 @@ static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
     }
 }
 
-/* Returns the key of a deleted rule or route in IbhEvents.taken. Rules with the same source have one key, and so have
- * routes of the same table, so a rail has only a few keys. */
-static char *name_taken(int family, const IbhRule *rule, guint32 table)
+/* Returns the key that a deleted rule or route has in IbhEvents.taken. Rules with the same source share a key, and so
+ * do routes of the same table; so a rail has only a few keys. */
+static char *make_taken_key(int family, const IbhRule *rule, guint32 table)
 {
     char from[IBH_IP_STRLEN];
 
@@ -149,36 +149,36 @@ static char *name_taken(int family, const IbhRule *rule, guint32 table)
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
 {
     const gboolean is_rule = op->type == IBH_OP_RULE_ADD;
-    g_autofree char *name = name_taken(op->unit.family, is_rule ? &op->rule : NULL, op->route.table);
+    g_autofree char *name = make_taken_key(op->unit.family, is_rule ? &op->rule : NULL, op->route.table);
 
     if (!is_rule && op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE)
         return 0;
     return GPOINTER_TO_UINT(g_hash_table_lookup(events->taken, name));
 }
 
-/* Notes what a report says. Sets `*ours` if the report is about one of `nics`, or about the deletion of something of
- * ours. */
+/* Notes what a report says. Sets `*ours` if the report is about one of `nics`, or about the deletion of a rule or route
+ * of ours. */
 static void note_report(IbhEvents *events, struct nlmsghdr *header, const GArray *nics, gboolean *ours)
 {
     const struct rtmsg *info = nlmsg_data(header); /* struct fib_rule_hdr begins with the same fields */
     const gboolean is_rule = header->nlmsg_type == RTM_DELRULE && nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr));
     const IbhRule rule = is_rule ? ibh_rule_of(header) : (IbhRule){.suppress_ifgroup = -1};
-    const gboolean takes =
+    const gboolean deletes_ours =
         rule.suppress_ifgroup == IBH_MARK ||
         (header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof *info, RTA_PRIORITY) == IBH_MARK);
     int ifindex;
     const char *change = name_change(header, &ifindex);
-    const gboolean is_nics = ibh_numbers_have(nics, ifindex);
+    const gboolean is_about_nics = ibh_numbers_have(nics, ifindex);
 
-    if (!events->first || ((takes || is_nics) && !*ours))
+    if (!events->first || ((deletes_ours || is_about_nics) && !*ours))
         events->first = change;
-    *ours |= takes || is_nics;
-    if (takes && header->nlmsg_pid)
+    *ours |= deletes_ours || is_about_nics;
+    if (deletes_ours && header->nlmsg_pid)
         g_hash_table_insert(events->taken,
-                            name_taken(info->rtm_family, is_rule ? &rule : NULL,
-                                       is_rule ? 0 : find_u32(header, sizeof *info, RTA_TABLE)),
+                            make_taken_key(info->rtm_family, is_rule ? &rule : NULL,
+                                           is_rule ? 0 : find_u32(header, sizeof *info, RTA_TABLE)),
                             GUINT_TO_POINTER(header->nlmsg_pid));
-    if (is_nics && (header->nlmsg_type & ~1) != RTM_NEWNETCONF && !ibh_numbers_have(events->moved, ifindex))
+    if (is_about_nics && (header->nlmsg_type & ~1) != RTM_NEWNETCONF && !ibh_numbers_have(events->moved, ifindex))
         g_array_append_val(events->moved, ifindex);
 }
 

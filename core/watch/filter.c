@@ -6,7 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-/* linux/nexthop.h came with Linux 5.3. */
+/* These are in linux/nexthop.h, which headers before Linux 5.3 lack. */
 #define NEXTHOP_HEADER 8u /* bytes */
 #define NEXTHOP_GROUP 2
 #define NEXTHOP_OIF 5
@@ -21,7 +21,7 @@
 #define LOAD(size, offset) BPF_STMT(BPF_LD | (size) | BPF_ABS, offset)
 #define IF(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false)
 #define IF_AT_LEAST(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, if_true, if_false)
-#define TO(end, code) (guint8)((end) - (code)->len - 1) /* how far to jump from the next instruction to `end` */
+#define TO(end, code) (guint8)((end) - (code)->len - 1) /* how far the first instruction of ADD() jumps to `end` */
 #define SKIP(instructions) BPF_STMT(BPF_JMP | BPF_JA, instructions)
 #define AND(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)
 #define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
@@ -48,7 +48,7 @@ static void add_any_of(GArray *code, const GArray *numbers)
         ADD(code, IF(g_htonl((guint32)*number), 0, 1), PASS);
 }
 
-/* ---- the parts ---- */
+/* ---- the parts of the program; their comments say what they make the kernel pass or drop ---- */
 
 /* Passes groups, which do not name their NICs, and objects through candidates. If routes use objects, passes all
  * objects, because an object through another NIC may change to one of ours. */

@@ -11,8 +11,8 @@
 typedef struct {
     GArray *candidates; /* int: the ifindexes of all candidates; NULL: not known */
     GArray *subnets;    /* IbhPrefix: the candidates' subnets */
-    GArray *tables;     /* int: the rails' tables, and tables that foreign rules lead candidates' addresses to */
-    gboolean objects;   /* a route of the snapshot that can change a decision uses a nexthop object */
+    GArray *tables;     /* int: T and D of the rails, and tables that foreign rules lead candidates' addresses to */
+    gboolean objects;   /* a route that can change a decision uses a nexthop object */
 } IbhFocus;
 
 /* Fills `focus` with what the rails of a run depend on. */

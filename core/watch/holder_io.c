@@ -19,13 +19,13 @@ static gboolean is_port_taken(guint32 port)
 {
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = port};
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    gboolean held;
+    gboolean in_use;
 
     if (fd < 0)
         return FALSE;
-    held = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 && errno == EADDRINUSE;
+    in_use = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 && errno == EADDRINUSE;
     close(fd);
-    return held;
+    return in_use;
 }
 
 char *ibh_netlink_port_holder(guint32 port)

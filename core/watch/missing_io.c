@@ -6,10 +6,11 @@
 #include "check/missing.h"
 #include "run/run.h"
 
-/* How long a rail must be missing before we report it. A link may train again, or a DHCP server may be slow. */
+/* How long a rail must be missing before we report it: a link may still be training, or a DHCP server may be slow. */
 #define WHILE (10 * G_USEC_PER_SEC)
 
-/* If the NIC is gone, adds its PCI address: another NIC may have its name now. */
+/* Writes to the journal what has become of a rail. If its NIC is gone, the line has the PCI address, because another
+ * NIC may have its name now. */
 static void say_missing(int priority, const IbhKnownRail *one)
 {
     static const char *const happened[] = {
@@ -39,8 +40,8 @@ static void say_missing(int priority, const IbhKnownRail *one)
     ibh_log_lines(priority, text->str, TRUE);
 }
 
-/* When a fault has been reported, and then the rail has another fault or none, reports that at once. Reports nothing
- * about a rail that `missed` no longer has, because an administrator did that (manage=no, a port of a bond). */
+/* If a rail whose fault was reported has another fault or none now, reports that at once. Reports nothing about a rail
+ * that `missed` no longer has, because an administrator wanted it so (manage=no, a port of a bond). */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {
     g_autoptr(GArray) before = NULL;

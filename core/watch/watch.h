@@ -8,7 +8,7 @@
 #include <glib.h>
 
 /* Runs until SIGTERM or SIGINT. SIGHUP starts an event at once, with the configuration that the files have now.
- * `config` is NULL for the system's. Returns FALSE if it could not begin. */
+ * `config` is the path of --config; NULL for /etc/ib-hook. Returns FALSE if --watch could not begin. */
 gboolean ibh_watch_run(const char *config, const char *sysfs);
 
 /* ---- parts of --watch ---- */
@@ -18,13 +18,13 @@ gboolean ibh_watch_run(const char *config, const char *sysfs);
  * process or several may have it. */
 char *ibh_netlink_port_holder(guint32 port);
 
-/* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). It reports a rail once, when it has been
- * missing for a while, and reports at once when it is back. `missed` has all rails that could be missing, and for each
- * whether it is; NULL: not known. `last` has the rails of the last call, and is empty at the first call. Returns when
- * to call it again; G_MAXINT64: not before something happens. */
+/* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail once when the rail has
+ * been missing for a while, and again at once when the rail is back. `missed` has all rails that could be missing, and
+ * whether each of them is; NULL: not known. `last` has the rails of the last call, and is empty at the first call.
+ * Returns when to call this function again; G_MAXINT64: not before something happens. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 
 /* systemd_io.c: tells systemd "READY=1", "STATUS=…", "WATCHDOG=1" … Does nothing without systemd. */
 void ibh_notify(const char *state);
-/* Returns how often systemd expects a sign of life, in microseconds; 0 if it does not. */
+/* Returns within how many microseconds systemd expects each sign of life; 0 if it expects none. */
 gint64 ibh_notify_interval(void);

@@ -22,12 +22,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --watch answers the first report of a burst at once, and the next ones after pauses. Each pause is twice as long as
- * the last one, up to LAST_PAUSE. A report that comes later than QUIET after the last answer begins a new burst.
- * Reports about our own NICs and rules are a burst of their own, so that they need not wait for a pause of the other
- * burst. */
+/* Times are in microseconds. --watch answers the first report of a burst at once, and the next ones after pauses. Each
+ * pause is twice as long as the one before, up to LONGEST_PAUSE. A report that comes later than QUIET after the last
+ * answer begins a new burst. Reports about our own NICs and rules are a burst of their own, so that they need not wait
+ * for a pause of the other burst. */
 #define FIRST_PAUSE (20 * 1000)
-#define LAST_PAUSE (500 * 1000)
+#define LONGEST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
 /* After a look, --watch rests three times as long as the look took, up to LONGEST_REST. So even while thousands of
  * addresses come and go, it takes at most a quarter of a core, unless a look takes longer than a third of LONGEST_REST.
@@ -35,10 +35,11 @@
 #define REST 3
 #define LONGEST_REST (2 * G_USEC_PER_SEC)
 
+/* How long an address that is away may take to come back. Meanwhile, events leave its NIC alone. */
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
-/* How long to wait after a failure, such as a bad configuration. The wait doubles each time, up to LAST_RETRY. */
+/* How long to wait after a failure, such as a bad configuration. The wait doubles each time, up to LONGEST_RETRY. */
 #define RETRY G_USEC_PER_SEC
-#define LAST_RETRY (60 * G_USEC_PER_SEC)
+#define LONGEST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
 /* How long to wait after a file changed: an editor may rename the old file before it writes the new one. */
 #define FILES_SETTLE_WITHIN G_USEC_PER_SEC
@@ -47,7 +48,7 @@
 typedef struct {
     gint64 looked; /* when the burst was answered last */
     gint64 pause;  /* how long to wait before the next answer */
-    gint64 grown;  /* the answer after which the pause has grown */
+    gint64 grown;  /* the `looked` after which `pause` has grown: it grows once for each answer */
 } Burst;
 
 /* A NIC whose addresses are away, so that events leave it alone. */
@@ -57,26 +58,26 @@ typedef struct {
 } Away;
 
 typedef struct {
-    IbhEvent how;
+    IbhEvent how; /* how an event runs */
     IbhEvents events;
-    int signals;
-    int files; /* inotify: the configuration's files change; -1: not available here */
-    int held;  /* the lock that tells hooks that --watch runs; -1: we do not have it */
-    gboolean stop;
+    int signals;     /* a signalfd for SIGTERM, SIGINT and SIGHUP */
+    int files;       /* inotify: the configuration's files change; -1: not available here */
+    int lock;        /* the locked file that tells hooks that --watch runs; -1: we do not have the lock */
+    gboolean stop;   /* SIGTERM or SIGINT came */
     gboolean reload; /* the next run puts the configuration of the files into force */
-    char *waits;     /* the changed configuration that is not in force, as was reported; NULL: none */
+    char *unapplied; /* the text of changed files that are not in force, as reported; NULL: none */
 
-    gint64 due;     /* when to look again; NEVER: not before something happens */
-    gint64 looking; /* when the last look began */
-    gint64 rest;    /* how long to rest after the last look */
-    Burst any;      /* reports that are not `ours`; every look answers them */
-    Burst ours;     /* reports about our NICs, and about deletions of what is ours */
-    gboolean own;   /* since the last look, `ours` had a report, or we changed something */
-    gint64 retry;   /* how long to wait after the last failure; 0: the last look did not fail */
-    gint64 alive;   /* when to give systemd a sign of life; NEVER: systemd expects none */
-    GArray *backoff;
-    GArray *missing;     /* `missed` of the last run that had it */
-    GString *complained; /* the warnings of the last run, so that none is printed twice */
+    gint64 due;            /* when to look again; NEVER: not before something happens */
+    gint64 look_began;     /* when the last look began */
+    gint64 rest;           /* how long to rest after the last look */
+    Burst any;             /* all reports but `ours`; every look answers them */
+    Burst ours;            /* reports about our NICs, and about deletions of our rules and routes */
+    gboolean answers_ours; /* the next look answers `ours`, too: `ours` had a report, or the look changed something */
+    gint64 retry;          /* how long to wait after the last failure; 0: the last look did not fail */
+    gint64 alive;          /* when to give systemd a sign of life; NEVER: systemd expects none */
+    GArray *backoff;       /* the units whose changes another program undoes (backoff.h) */
+    GArray *missing;       /* `missed` of the last run that had it */
+    GString *complained;   /* the warnings of the last run, so that none is printed twice */
 
     /* the results of the last run, which may have ended before it had them */
     IbhFocus focus; /* without candidates: no result */
@@ -93,15 +94,15 @@ static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
     IbhConfig *in_force = NULL;
-    g_autofree char *told = g_steal_pointer(&watch->waits);
+    g_autofree char *told = g_steal_pointer(&watch->unapplied);
 
     if (!watch->reload || !run->config)
         in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
     if (!in_force)
         return;
     if (run->config) {
-        watch->waits = g_strdup(run->config->text->str);
-        if (g_strcmp0(watch->waits, told) != 0) {
+        watch->unapplied = g_strdup(run->config->text->str);
+        if (g_strcmp0(watch->unapplied, told) != 0) {
             const char *path = run->config_path;
             g_autofree char *text = g_strdup_printf(
                 "the configuration in %s changed: \"sudo ib-hook %s%s%s--apply\" puts it into force; until then, or "
@@ -119,22 +120,22 @@ static gboolean leaves_alone(gconstpointer data, const IbhUnit *unit)
 {
     const Watch *watch = data;
 
-    return ibh_backoff_leaves_alone(watch->backoff, unit, watch->looking);
+    return ibh_backoff_leaves_alone(watch->backoff, unit, watch->look_began);
 }
 
 /* Notes a change of this run. Warns if another program undoes our changes again and again. */
 static void on_change(Watch *watch, const IbhOp *op)
 {
-    /* If the NIC's link or addresses changed, the process that deleted this may be a hook of ours, which was right at
-     * that moment. So this deletion does not count as a fight. */
+    /* If the NIC's link or addresses changed, it may have been a hook of ours that deleted the rule or route, and
+     * rightly at that moment. So the deletion does not count as a fight. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
-    const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
+    const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->look_began);
     const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
     g_autofree char *command = NULL, *who = NULL, *what = NULL, *cure = NULL, *text = NULL;
 
-    /* The kernel's report of a sysctl that we set does not have our port, so it looks like another program's change to
-     * our NICs. look() takes the report as an echo of this look: the report must not begin a new burst. */
-    watch->own = TRUE;
+    /* The kernel's report of a sysctl that we set does not have our port, so the report looks like another program's
+     * change to our NICs. It must not begin a new burst, so look() counts this look as an answer to `ours`. */
+    watch->answers_ours = TRUE;
     if (!seconds)
         return;
     command = ibh_op_command(op);
@@ -176,36 +177,36 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     watch->port = nl_socket_get_local_port(run->netlink->socket);
     ibh_focus_find(&watch->focus, run->rails);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
-    /* The files are in force now; or they are bad, and the run has warned of them. But if the state could not be saved,
-     * it still has the old configuration, so the next run must read the files again. */
+    /* The reload is done: the files are in force now, or they are bad, and the run has warned of them. But if the state
+     * could not be saved, it still has the old configuration, so the next run must reload again. */
     watch->reload &= run->is_unsaved;
 }
 
 /* ---- the lock, which tells hooks that --watch runs ---- */
 
-/* If another --watch has the lock, the next look tries again. If the other one ended between open() and flock(), it has
- * removed the file, and a lock on a removed file tells hooks nothing. */
-static void hold_lock(Watch *watch)
+/* If another --watch has the lock, the next look tries again. If the other --watch ended between our open() and
+ * flock(), it has removed the file, and a lock on a removed file tells hooks nothing. */
+static void take_lock(Watch *watch)
 {
     struct stat file;
 
-    if (watch->held >= 0)
+    if (watch->lock >= 0)
         return;
-    watch->held = ibh_watch_open(O_RDWR | O_CREAT);
-    if (watch->held < 0)
+    watch->lock = ibh_watch_open(O_RDWR | O_CREAT);
+    if (watch->lock < 0)
         return;
-    if (flock(watch->held, LOCK_EX | LOCK_NB) < 0 || fstat(watch->held, &file) < 0 || !file.st_nlink) {
-        close(watch->held);
-        watch->held = -1;
+    if (flock(watch->lock, LOCK_EX | LOCK_NB) < 0 || fstat(watch->lock, &file) < 0 || !file.st_nlink) {
+        close(watch->lock);
+        watch->lock = -1;
     }
 }
 
-/* Users who may not open the lock's file cannot test the lock. They take it that --watch runs if the file exists, so
- * remove the file at the end. */
+/* Users who may not open the lock's file cannot test the lock. Their commands assume that --watch runs if the file
+ * exists. So remove the file at the end. */
 static void remove_lock(const Watch *watch)
 {
-    g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", watch->held);
-    g_autofree char *path = watch->held >= 0 ? g_file_read_link(link, NULL) : NULL;
+    g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", watch->lock);
+    g_autofree char *path = watch->lock >= 0 ? g_file_read_link(link, NULL) : NULL;
 
     if (path)
         (void)unlink(path);
@@ -219,11 +220,11 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
 {
     Burst *burst = ours ? &watch->ours : &watch->any;
 
-    watch->own |= ours;
+    watch->answers_ours |= ours;
     if (now - burst->looked > QUIET)
         burst->pause = 0;
     else if (burst->grown != burst->looked)
-        burst->pause = CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
+        burst->pause = CLAMP(2 * burst->pause, FIRST_PAUSE, LONGEST_PAUSE);
     burst->grown = burst->looked;
     watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
 }
@@ -238,11 +239,11 @@ static void look(Watch *watch)
     gint64 now = g_get_monotonic_time();
     gboolean ok;
 
-    /* Watch the files before the run reads them. Do it at each look: they may be new, or other files with the same
-     * name. */
+    /* Watch the files before the run reads them, and do so at each look: the files may be new, or others may have their
+     * names now. */
     (void)inotify_add_watch(watch->files, path, FILE_CHANGES);
     (void)inotify_add_watch(watch->files, fragments, FILE_CHANGES);
-    watch->looking = now;
+    watch->look_began = now;
     IBH_EACH (const int, ifindex, watch->events.moved)
         ibh_backoff_forgive(watch->backoff, *ifindex);
     IBH_EACH (const Away, away, watch->away) {
@@ -254,22 +255,23 @@ static void look(Watch *watch)
     ok = ibh_event_run(&watch->how, watch->complained);
     ibh_events_forget(&watch->events);
     now = watch->any.looked = g_get_monotonic_time();
-    watch->rest = CLAMP(REST * (now - watch->looking), FIRST_PAUSE, LONGEST_REST);
-    if (watch->own)
+    watch->rest = CLAMP(REST * (now - watch->look_began), FIRST_PAUSE, LONGEST_REST);
+    if (watch->answers_ours)
         watch->ours.looked = now;
-    watch->own = FALSE;
+    watch->answers_ours = FALSE;
 
     /* When to look again if nothing happens. */
     watch->due = ibh_backoff_next(watch->backoff, now);
     IBH_EACH (const Away, away, watch->away)
         watch->due = MIN(watch->due, away->since + ADDRESS_MAY_COME_BACK);
-    watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
+    watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LONGEST_RETRY) : RETRY;
     if (watch->retry)
         watch->due = MIN(watch->due, now + watch->retry);
+    /* If the focus has changed, the old filter may have dropped reports that matter now. */
     if (watch->focus.candidates && ibh_events_set_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, now);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, now));
-    hold_lock(watch);
+    take_lock(watch);
     ibh_notify("READY=1");
 }
 
@@ -343,9 +345,9 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
                            .configure = configure,
                            .restraint = {.leaves = leaves_alone},
                            .after = after_run},
-                   .reload = config != NULL, /* the option --config asks for this file */
-                   .held = -1};
-    const int *const opened[] = {&watch.signals, &watch.files, &watch.held};
+                   .reload = config != NULL, /* whoever names a file wants it in force */
+                   .lock = -1};
+    const int *const opened[] = {&watch.signals, &watch.files, &watch.lock};
     g_autoptr(GError) error = NULL;
 
     if (!start_watch(&watch, &error)) {
@@ -377,6 +379,6 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     g_array_unref(watch.backoff);
     g_array_unref(watch.missing);
     g_string_free(watch.complained, TRUE);
-    g_free(watch.waits);
+    g_free(watch.unapplied);
     return TRUE;
 }
