@@ -286,12 +286,12 @@ static char *say_harm(const IbhCheck *check, const char *what)
     else if (is_harmed)
         text = ibh_question_way_text(check, &harm.packet);
     if (text)
-        return g_strdup_printf("look for what needs %s before you delete it: %s because of it%s", what, text,
+        return g_strdup_printf("before you delete %s, find out what needs it: because of it, %s%s", what, text,
                                loses_metrics ? "" : ", too");
     IBH_EACH (const IbhOwner, gone, check->without) {
         if (may_route_forwarded(check->rails->snapshot, gone))
-            return g_strdup_printf("look for what needs %s before you delete it: this host forwards packets of other "
-                                   "hosts, which it may lead, too",
+            return g_strdup_printf("before you delete %s, find out what needs it: this host forwards packets of other "
+                                   "hosts, which it may route, too",
                                    what);
     }
     return NULL;

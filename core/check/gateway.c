@@ -38,7 +38,7 @@ static const char *why_no_room(const IbhNic *nic, int family)
             continue;
         if (!expects_gateway || !ibh_prefix_has_one_peer(&address->subnet))
             return NULL;
-        why = "its subnets have room for one peer at most, and no route leads further through this NIC";
+        why = "its subnets have room for one peer at most, and no route leads to other networks through this NIC";
     }
     return why;
 }
@@ -75,7 +75,7 @@ static const char *why_no_gateway(const IbhSubject *about)
         return NULL;
     IBH_EACH (const IbhRemote, remote, settings->remote) {
         if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
-            return "remote= without via needs a default route of the rail, and the rail has none";
+            return "remote= without \"via\" needs a default route of the rail, and the rail has none";
     }
     /* The finding address-unusable may already say that the rail's address has no subnet. */
     if (leads_further(check, nic, family) ||
@@ -107,8 +107,8 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
         ibh_ip_format(&route->gateway, ip);
     setting = route->dst.length ? g_strdup_printf("remote=%s via %s", ibh_prefix_format(&route->dst, prefix), ip)
                                 : g_strconcat("gateway=", ip, NULL);
-    return ibh_remedy_advice("packets leave through %s, so if their answers come in through %s, its rp_filter=1 "
-                             "(arp=strict) drops them: %s for %s in the configuration%s, or arp=auto",
+    return ibh_remedy_advice("packets leave through %s; if the answers come in through %s, its rp_filter=1 "
+                             "(arp=strict) drops the answers: set %s for %s in the configuration%s, or arp=auto",
                              ibh_check_link_name(check, route->ifindex), iface, setting, iface,
                              is_near ? "" : ", with a ROUTER in one of its subnets");
 }

@@ -138,7 +138,7 @@ static char *say_no_default(const IbhNic *nic, int family)
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == family)
-            return g_strdup_printf("%s has no own default yet", ibh_ip_format(&address->local, ip));
+            return g_strdup_printf("%s still lacks its own default", ibh_ip_format(&address->local, ip));
     }
     return NULL;
 }
@@ -164,7 +164,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
         const gboolean has_effect = first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to;
 
         return g_strdup_printf("it %s: %s=%d instead of %d",
-                               has_effect ? effects[first->key] : "has another value than it should",
+                               has_effect ? effects[first->key] : "does not have the value that it should",
                                ibh_sysctl_name(first->key), first->from, first->to);
     }
     if (ibh_op_removes(first->type)) {

@@ -15,10 +15,11 @@
 const IbhRow ibh_rows[] = {
     /* ---- packets: verdict.c ---- */
     {IBH_NOT_ASKED, "foreign-rule", IBH_ERROR, NULL, NULL,
-     "find the program that made the rule; it leaves the rails alone if its priority is above 32766, or if no packet "
+     "find the program that made the rule; the rule leaves the rails alone if its priority is above 32766, or if no "
+     "packet "
      "of a rail matches its selectors"},
     {IBH_NOT_ASKED, "foreign-route", IBH_ERROR, NULL, NULL,
-     "find the program that made the route, and let it leave the rails' subnet alone"},
+     "find the program that made the route, and make it leave the rails' subnet alone"},
     {IBH_OF_PLACE, "table-clash", IBH_ERROR, ibh_place_is_taken,
      "{owner} prevents a route of ib-hook: both have the same table, prefix and metric",
      "find the program that writes into this table, or give the rail another one: table= in the configuration",
@@ -68,7 +69,7 @@ const IbhRow ibh_rows[] = {
 
     /* ---- who answers ARP for whom: wires.c ---- */
     {IBH_OF_NIC, "foreign-nic-answers", IBH_INFO, ibh_nic_answers_for_rails,
-     "peers may send to it what is for {other}: it is on the same wire and answers ARP for all addresses of this host "
+     "peers may send it packets for {other}: it is on the same wire and answers ARP for all addresses of this host "
      "({because})",
      "sudo ib-hook --probe PEER shows which NIC answers; with arp_ignore=1, this NIC answers only for its own "
      "addresses, and peers lose this host's other addresses that no other NIC answers for",
@@ -107,12 +108,11 @@ const IbhRow ibh_rows[] = {
      "own address",
      "$ sysctl -w net/ipv{version}/neigh/{iface}/mcast_solicit=3"},
     {IBH_OF_NEIGHBOUR, "neighbour-static", IBH_WARNING, ibh_neighbour_is_own,
-     "{ip}, a neighbour, has the hardware address of {other} here, in an entry that was written: what is sent to it "
-     "comes back "
-     "to this host",
+     "the entry of the neighbour {ip} was written, not learned, and has the hardware address of {other}: what is sent "
+     "to {ip} comes back to this host",
      "$ ip neigh del {ip} dev {iface}", "{ip}"},
     {IBH_OF_NEIGHBOUR, "neighbour-static", IBH_INFO, ibh_neighbour_is_written,
-     "neighbours have entries that were written, not learned, the first is {ip}: --check did not test whether they are "
+     "some neighbours' entries were written, not learned (the first is {ip}): --check did not test whether they are "
      "right",
      "to test this neighbour: sudo ib-hook --probe {ip}", "permanent entries"},
     {IBH_OF_WRITTEN_NEIGHBOURS, "arp-off", IBH_WARNING, ibh_rail_lacks_arp,
@@ -157,11 +157,12 @@ const IbhRow ibh_rows[] = {
 
     /* ---- rails: siblings.c, nics.c, gateway.c, upkeep.c ---- */
     {IBH_OF_VALUES, "router-mtu", IBH_WARNING, ibh_rail_has_lowered_mtu6,
-     "IPv6 has the MTU {mtu6} here, and the link {mtu}: a router's advertisement or a sysctl has lowered it, and IPv6 "
+     "IPv6 uses the MTU {mtu6} here, but the link has {mtu}: a router's advertisement or a sysctl has lowered it, and "
+     "IPv6 "
      "sends no larger packets",
      "tcpdump -vni {iface} 'icmp6[0] == 134' shows the router: take the MTU option out there; then sudo sysctl -w "
-     "net/ipv6/conf/{iface}/mtu={mtu}; if IPv6 is to have {mtu6}: sudo sysctl -w net/ipv6/conf/{iface}/accept_ra_mtu=0 "
-     "says so",
+     "net/ipv6/conf/{iface}/mtu={mtu}; if {mtu6} is right, say so: sudo sysctl -w "
+     "net/ipv6/conf/{iface}/accept_ra_mtu=0",
      "IPv6 MTU {mtu6} of {mtu}", .says = "{text}"},
     {IBH_OF_VALUES, "effective-sysctl", IBH_ERROR, ibh_rail_answers_nothing,
      "peers get no answer to ARP requests, and cannot reach it: its arp_ignore is {value}",

@@ -140,8 +140,8 @@ static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
 
     ibh_check_add_finding(check, holder ? holder : question->nic, "address-unusable",
                           ibh_ip_format(&question->lookup.to, ip),
-                          ibh_remedy_advice("take the address away and add it again"),
-                          "what comes in for %s is not taken: the table local lacks this address", ip);
+                          ibh_remedy_advice("delete the address and add it again"),
+                          "this host does not take packets for %s: the table local lacks this address", ip);
 }
 
 static void report_unknown(IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
@@ -196,7 +196,7 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
     }
     finding = ibh_check_add_finding(
         check, question->nic, "link-group", owner,
-        foreign_rule ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
+        foreign_rule ? ibh_remedy_advice("%s asks for link groups, too; if it may apply to %s: sudo ip "
                                          "link set dev %s group default",
                                          foreign_rule, link->name, word)
                      : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},

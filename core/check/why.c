@@ -35,7 +35,7 @@ static char *describe_reason(const IbhNic *nic)
         return g_strdup_printf("the rule for the local table has priority %u, which is not before %u", reason->priority,
                                IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN);
     case IBH_WHY_ADVERTISED:
-        return g_strdup_printf("the addresses in %s, which %s has too, are advertised: no rails without manage=yes",
+        return g_strdup_printf("the addresses in %s, which %s shares, are advertised: no rails without manage=yes",
                                ibh_prefix_format(reason->subnet, subnet), reason->other->name);
     case IBH_WHY_SHARES:
         return g_strdup_printf("shares %s with %s", ibh_prefix_format(reason->subnet, subnet), reason->other->name);
@@ -52,7 +52,7 @@ char *ibh_nic_why(const IbhNic *nic)
 
     if (!rule)
         return g_steal_pointer(&why);
-    return g_strdup_printf("%s; routed by the rule %u: from %s lookup %u, which is not ours", why, rule->priority,
+    return g_strdup_printf("%s; routed by the rule %u (from %s lookup %u), which is not ours", why, rule->priority,
                            ibh_prefix_format(&rule->from, from), rule->table);
 }
 
@@ -71,7 +71,7 @@ static char *why_new_rule(const IbhOp *op, const char *name)
     if (op->unit.kind == IBH_UNIT_SPREAD)
         return g_strdup_printf("unbound traffic to %s is spread", to);
     if (!op->rule.to.length)
-        return g_strdup_printf("what else %s sends goes via a gateway of %s", from, name);
+        return g_strdup_printf("everything else that %s sends goes via a gateway of %s", from, name);
     return g_strdup_printf("what %s sends to %s leaves through %s", from, to, name);
 }
 
@@ -127,7 +127,7 @@ static char *why_arp(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     static const char *const does[IBH_N_SYSCTLS] = {
         [IBH_SYSCTL_ARP_FILTER] = "answer ARP only on the NIC that the reply leaves through",
-        [IBH_SYSCTL_ARP_ANNOUNCE] = "ask peers with an address of",
+        [IBH_SYSCTL_ARP_ANNOUNCE] = "send ARP requests only with an address of",
         [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
     };
 

@@ -98,7 +98,7 @@ static IbhFabric *look_at_fabric(Command *command)
     if (command->options->action != IBH_ACTION_RENDER) /* --render has no findings about values that change */
         ibh_fabric_read_again(&tree, fabric);
     problem =
-        g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));
+        g_strdup_printf("%s: some facts about RDMA ports could not be read: %s", tree.sys, g_strerror(tree.problem));
     if (tree.problem)
         ibh_run_warn(&command->run, problem);
     ibh_fabric_use_rails(fabric, command->run.rails);
@@ -141,7 +141,7 @@ static int do_check(Command *command, GError **error)
         run->config = in_force;
         if (!look_and_decide(command, error)) {
             /* The error names a line of the configuration in force, which the files may no longer have. */
-            g_prefix_error(error, "%s (sudo ib-hook --apply); the one in force: ", NOT_IN_FORCE);
+            g_prefix_error(error, "%s (sudo ib-hook --apply); an error in the one in force: ", NOT_IN_FORCE);
             return IBH_EXIT_SYSTEM;
         }
     }

@@ -36,7 +36,7 @@ static const Option table[] = {
     DO("show", SHOW, 0, "list the RDMA NICs, and which are rails (default)"),
     DO("check", CHECK, 0, "compare what the kernel does with what it should do"),
     DO("plan", PLAN, 0, "print the changes that --apply would make, as commands"),
-    DO("apply", APPLY, 0, "make them"),
+    DO("apply", APPLY, 0, "make these changes"),
     {"confirm", "SECONDS", "with --apply: go back after SECONDS, unless confirmed", NUMBER, WITH(APPLY), AT(confirm),
      24 * 3600, 0},
     DO("confirm", CONFIRM, 0, "keep the changes of --apply --confirm SECONDS"),

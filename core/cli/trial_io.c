@@ -80,12 +80,12 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     if (run->is_unsaved) /* try again: without saved holds, the next event applies everything once more */
         return FALSE;
     waiter->trial.tried = TRUE;
-    g_string_printf(said,
-                    "not confirmed in time: %s (%u change%s); hooks and --watch leave it so until --apply, --undo or a "
-                    "reboot\n",
-                    outcome->errors->len ? "not all of the state before --apply is back"
-                                         : "the state before --apply is back",
-                    outcome->done->len, outcome->done->len == 1 ? "" : "s");
+    g_string_printf(
+        said,
+        "not confirmed in time: %s (%u change%s); hooks and --watch leave it as it is until --apply, --undo or a "
+        "reboot\n",
+        outcome->errors->len ? "not all of the state before --apply is back" : "the state before --apply is back",
+        outcome->done->len, outcome->done->len == 1 ? "" : "s");
     if (outcome->errors->len)
         return FALSE;
     ibh_trial_forget(run);

@@ -67,7 +67,7 @@ static gboolean G_GNUC_PRINTF(2, 3) reject_line(Reader *reader, const char *form
 /* ---- keys and values: each read_*() here returns the reason why it rejects the text, or NULL ------------------- */
 
 #define NOT_ALLOWED "not allowed"
-#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without"
+#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write the number without it"
 
 typedef struct {
     const char *text; /* NULL ends the list */
@@ -363,7 +363,7 @@ static gboolean check_tables(Reader *reader)
             reader->line = later->line;
             g_free(reader->content);
             reader->content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
-            return reject_line(reader, "also the table at %s; use auto or a number of its own for each",
+            return reject_line(reader, "the same table as at %s; use auto, or a different number for each",
                                setting->origin);
         }
         g_hash_table_insert(owners, &setting->value, setting);

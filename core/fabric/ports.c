@@ -104,12 +104,13 @@ static const char *why_inactive(const IbhPort *port)
     if (port->state.number >= IBH_PORT_ACTIVE)
         return "its link is down or being repaired, so what the port sends is delayed or lost";
     if (port->phys.number == IBH_PHYS_POLLING)
-        return "it looks for the other end of the cable, and nothing can be sent by it until it has found it";
+        return "it looks for the other end of the cable, and nothing can be sent through it until it has found it";
     if (port->phys.number == IBH_PHYS_DISABLED)
-        return "it is switched off, or has no link, so nothing can be sent by it";
+        return "it is switched off, or has no link, so nothing can be sent through it";
     if (port->phys.number == IBH_PHYS_LINK_UP && port->layer == IBH_LAYER_INFINIBAND)
-        return "the link is there, but the subnet manager has not finished with it, so nothing can be sent by it yet";
-    return "nothing can be sent by it";
+        return "the link is there, but the subnet manager has not finished with it, so nothing can be sent through it "
+               "yet";
+    return "nothing can be sent through it";
 }
 
 gboolean ibh_port_is_inactive(IbhSubject *about)

@@ -93,18 +93,19 @@ const IbhRow ibh_fabric_rows[] = {
     /* ---- a port: ports.c ---- */
     {IBH_OF_PORT_STATE, "sm-missing", IBH_ERROR, ibh_port_lacks_sm,
      "port {port} is {state} with SM lid 0, expected the lid of a {manager}: nothing gives the port an address in the "
-     "fabric, so nothing can be sent by it",
+     "fabric, so nothing can be sent through it",
      "start a {manager} on one host of the fabric ({program}), or on its switch"},
     {IBH_OF_PORT_STATE, "port-not-active", IBH_ERROR, ibh_port_is_inactive,
      "port {port} is {state} (physical state {phys}), expected {expected}: {why}{use}",
      "wait ten seconds and look again (ibstat {device} {number}){then}"},
     {IBH_OF_PORT, "gid-missing", IBH_ERROR, ibh_port_lacks_guid,
-     "the port {port} has no GID with a GUID of its own, as expected: no host can address it, so RDMA by it fails",
+     "the port {port} has no GID with a GUID, expected one of its own: no host can address it, so RDMA through it "
+     "fails",
      "give a virtual function its GUID: sudo ip link set PF vf N port_guid …; of an adapter see what its driver says "
      "(dmesg), then load it again or reboot"},
     {IBH_OF_PORT, "guid-duplicate", IBH_ERROR, ibh_port_shares_guid,
-     "{first} and {second} have one {what}, {guid}, expected one each: the subnet manager takes them for one, so "
-     "packets for either arrive at one of them",
+     "{first} and {second} have the same {what}, {guid}, expected one each: the subnet manager takes them for one, so "
+     "packets for either arrive at only one of them",
      "write its own GUIDs to one of the adapters (mlxburn, flint -guid, or the vendor's tool), or set that of the "
      "virtual function"},
     {IBH_OF_PORT, "port-degraded", IBH_WARNING, ibh_port_is_slow,
@@ -155,7 +156,7 @@ const IbhRow ibh_fabric_rows[] = {
 
     /* ---- the number of rails: count.c ---- */
     {IBH_OF_MISSING_RAILS, "rails-missing", IBH_ERROR, NULL,
-     "{have} of {wanted} RDMA ports have a rail, as rails={wanted} counts them; without one: {without}",
+     "{have} RDMA ports have a rail, expected {wanted} (rails=); without one: {without}",
      "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
     {IBH_OF_MORE_RAILS, "rails-missing", IBH_INFO, NULL, "{have} RDMA ports have a rail, more than rails={wanted} says",
      "if that is right, set rails={have} in the configuration"},

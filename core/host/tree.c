@@ -36,8 +36,7 @@ gboolean ibh_file_fail(const char *path, GError **error)
     g_autofree char *shown = g_strescape(path, NULL);
 
     g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(problem), "%s: cannot be read: %s%s", shown,
-                ibh_errno_text(problem),
-                problem == EMFILE || problem == ENFILE ? "" : "; put it right, or take it away");
+                ibh_errno_text(problem), problem == EMFILE || problem == ENFILE ? "" : "; repair or remove it");
     return FALSE;
 }
 

@@ -20,7 +20,7 @@
 
 /* Why an answer could not be read, or NULL. */
 typedef const char *Problem;
-static const char UNREADABLE[] = "a message of the kernel could not be read";
+static const char UNREADABLE[] = "a message from the kernel could not be read";
 static const char OVERRUN[] = "cannot read the answer: the kernel dropped a part of it";
 static const char NO_ANSWER[] = "cannot read the answer: none came within a second";
 

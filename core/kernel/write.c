@@ -45,7 +45,7 @@ static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wa
 
     nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
     if (change->too_long)
-        g_set_error_literal(&local, IBH_NETLINK_ERROR, EMSGSIZE, "too long for a message");
+        g_set_error_literal(&local, IBH_NETLINK_ERROR, EMSGSIZE, "the route has too many next hops for one message");
     else if (ibh_netlink_talk(netlink, message, NULL, NULL, &local))
         return TRUE;
     if (g_error_matches(local, IBH_NETLINK_ERROR, as_wanted))

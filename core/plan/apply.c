@@ -29,11 +29,11 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
             problem = g_strdup(refusal->message);
     }
     if (problem)
-        g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
-                               problem);
+        g_string_append_printf(
+            message, "; the operations before could not be taken back, either: %s; run ib-hook --apply again", problem);
     else if (failed->unit.kind != IBH_UNIT_NONE)
-        g_string_append_printf(message, "; %ssee to that, then ib-hook --apply",
-                               stays ? "" : "it is as it was before: ");
+        g_string_append_printf(message, "; %scorrect the cause, then run ib-hook --apply",
+                               stays ? "" : "the state before is back: ");
     return g_string_free(message, FALSE);
 }
 

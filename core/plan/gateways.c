@@ -226,14 +226,16 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
                 continue;
             ibh_prefix_format(&remote->prefix, prefix);
             if (remote->via.family != AF_UNSPEC && !is_reachable(nic, &remote->via)) {
-                g_set_error(error, IBH_CONFIG_ERROR, 0,
-                            "%s: remote=%s: the gateway %s is in no subnet of %s; use one that is, or one of fe80::/10",
-                            nic->settings.remote_origin, prefix, ibh_ip_format(&remote->via, via), nic->link->name);
+                g_set_error(
+                    error, IBH_CONFIG_ERROR, 0,
+                    "%s: remote=%s: the gateway %s is in no subnet of %s; name one that is (IPv6: or is in fe80::/10)",
+                    nic->settings.remote_origin, prefix, ibh_ip_format(&remote->via, via), nic->link->name);
                 return FALSE;
             }
             if (remote->via.family == AF_UNSPEC && nic->settings.gateway == IBH_GATEWAY_NONE) {
                 g_set_error(error, IBH_CONFIG_ERROR, 0,
-                            "%s: remote=%s: gateway=none leaves it no gateway; write \"via GATEWAY\" behind the prefix",
+                            "%s: remote=%s: with gateway=none, this prefix has no gateway; write \"via GATEWAY\" after "
+                            "the prefix",
                             nic->settings.remote_origin, prefix);
                 return FALSE;
             }

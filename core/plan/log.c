@@ -33,7 +33,7 @@ static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface,
         return " is gone";
     if (!(link->flags & IFF_UP))
         return " is down";
-    return link->carrier ? NULL : " has no link";
+    return link->carrier ? NULL : " has no carrier";
 }
 
 static void put_line(GString *out, const char *iface, const GPtrArray *ops, const IbhSnapshot *snapshot,

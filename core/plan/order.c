@@ -220,7 +220,7 @@ static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *on
     emit_sysctl(difference, LOOSEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, now[IBH_SYSCTL_RP_FILTER], one->rp_filter,
                 "a packet that still comes in through another NIC is not dropped");
     emit_sysctl(difference, TIGHTEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, one->rp_filter, want[IBH_SYSCTL_RP_FILTER],
-                "strict again: peers were told");
+                "strict from now on: peers were told");
     emit_sysctl(difference, ANSWER_LESS, one, IBH_SYSCTL_ARP_ANNOUNCE, now[IBH_SYSCTL_ARP_ANNOUNCE],
                 want[IBH_SYSCTL_ARP_ANNOUNCE], NULL);
     for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {

@@ -51,15 +51,13 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_LOSS_NO_CARRIER] = {IBH_STAGE_WAY, ALSO_LOST, HOME, "carrier-down",
                              "the link has no carrier: nothing can leave or arrive by it",
                              "look at the cable, the transceiver and the switch's port"},
-    [IBH_LOSS_OURS] = {IBH_STAGE_WAY, HOME, NOT_SENT,
-                       "a route of type {type} stands for the address, so nothing leaves",
-                       "{ip} route show table all type {type} {peer}; ask an address of one other host"},
+    [IBH_LOSS_OURS] = {IBH_STAGE_WAY, HOME, NOT_SENT, "the address has a route of type {type}, so nothing leaves",
+                       "{ip} route show table all type {type} {peer}; probe an address of a single other host"},
     [IBH_LOSS_ARP_OFF] = {IBH_STAGE_QUESTION, ALSO_LOST, HOME_WARNING, "arp-off",
                           "ARP is switched off on this NIC, so it finds no neighbour",
                           .fix = "ip link set arp on dev {if}"},
     [IBH_LOSS_TABLE] = {IBH_STAGE_QUESTION, ALSO_NOT_SENT, HOME, "neighbour-table-small",
-                        "the kernel's table of neighbours is full, so echoes were not sent, which is no fault of these "
-                        "peers",
+                        "the kernel's table of neighbours is full, so echoes were not sent; the peers are not at fault",
                         "raise net.{ipv}.neigh.default.gc_thresh3, gc_thresh2 and gc_thresh1 (sudo sysctl -w)"},
     [IBH_LOSS_UNHEARD] = {IBH_STAGE_ENTRY, HOME, NOT_SENT,
                           "{arp} is answered, and this host drops the answer, so no echo leaves", IN},
@@ -174,7 +172,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
                         "take another way back, through a router or another wire",
                         "a strict rp_filter would drop these replies: " CHECK},
     [IBH_BACK_SENDER] = {IBH_STAGE_SENDER, PEER_WARNING, "peer-replies-other-nic",
-                         "replies come from the NIC of another address, not from the NIC that answers ARP for this "
+                         "replies come from the NIC of another address, not from the NIC that answers {arp} for this "
                          "address: that host's routing mixes its rails, or goes through another host",
                          INSTALL},
     [IBH_BACK_STRANGER] = {IBH_STAGE_SENDER, NO_PROBLEM, PEER_INFO, "peer-replies-other-nic",
@@ -184,11 +182,11 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_WAY_NOT_KNOWN] =
         {IBH_STAGE_ANSWER, EITHER_WARNING, "not-known",
          "echoes come back, but the peer's hardware address was not seen: which of its NICs answers is not known",
-         "run --probe as root; ip neigh show to {peer} dev {if}"},
+         "ip neigh show to {peer} dev {if}"},
 
     [IBH_SIZE_LOWERED] =
         {IBH_STAGE_SIZE, NO_PROBLEM, HOME_WARNING, "router-mtu",
-         "IPv6 has the MTU {full} here, and the link {link mtu}: a router's advertisement or a sysctl has "
+         "IPv6 uses the MTU {full} here, but the link has {link mtu}: a router's advertisement or a sysctl has "
          "lowered it, and IPv6 sends no larger packets",
          CHECK},
     [IBH_SIZE_PIECES] = {IBH_STAGE_SIZE, EITHER_WARNING, "path-mtu",
@@ -215,13 +213,13 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_RDMA_BLOCKED] =
         {NO_RDMA, "RDMA was not tested: the process that sends the request hangs in the kernel",
          "look at dmesg; a process ib-hook in state D (ps -eo pid,stat,wchan:30,comm) ends when its cause is gone"},
-    [IBH_RDMA_NO_DEVICE] = {IBH_STAGE_RDMA, HOME, "rdma-no-device",
-                            "RDMA was not tested: no RDMA device is behind this NIC", CHECK_DMESG},
+    [IBH_RDMA_NO_DEVICE] = {IBH_STAGE_RDMA, HOME, "rdma-no-device", "RDMA was not tested: this NIC has no RDMA device",
+                            CHECK_DMESG},
     [IBH_RDMA_NO_GID] = {NO_RDMA, "no RDMA: the NIC's RDMA device has no GID for its address",
-                         CHECK "; take the address away and add it again"},
+                         CHECK "; delete the address and add it again"},
     [IBH_RDMA_REFUSED] = {NO_RDMA, "the kernel does not send RDMA requests: {rdma error}", CHECK_DMESG},
-    [IBH_RDMA_NO_WAY] = {NO_RDMA, "the RDMA connection manager does not find the way: {rdma error}", CHECK_DMESG},
-    [IBH_RDMA_NO_PATH] = {NO_RDMA, "the subnet manager tells no path: {rdma error}",
+    [IBH_RDMA_NO_WAY] = {NO_RDMA, "the RDMA connection manager cannot resolve the address: {rdma error}", CHECK_DMESG},
+    [IBH_RDMA_NO_PATH] = {NO_RDMA, "the RDMA connection manager finds no path: {rdma error}",
                           CHECK ": the port, its P_Key, its subnet manager"},
     [IBH_RDMA_SILENT] = {IBH_STAGE_RDMA, EITHER, "rdma-unreachable",
                          "RDMA requests get no answer, though IP works: the RDMA device is gone, has no GID for the "
@@ -233,7 +231,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
  * But if NICs are stacked, such as a bond on its ports, a packet is heard on the lower NIC before the XDP program of
  * the upper one runs. So XDP may drop packets that were heard, and packets that were not. */
 const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
-    [IBH_FACT_QUEUE] = {OUT, "the drops of its queue (qdisc) grow", "tc -s qdisc show dev {if}"},
+    [IBH_FACT_QUEUE] = {OUT, "the drop counter of its queue (qdisc) grows", "tc -s qdisc show dev {if}"},
     [IBH_FACT_IPSEC_OUT] =
         {OUT, "an XfrmOut counter of /proc/net/xfrm_stat grows, too: an IPsec policy has no key, or blocks",
          "ip xfrm policy; ip xfrm state", "xfrm_stat", "XfrmOut"},

@@ -90,7 +90,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
         if (now < collected + COLLECT_EVERY)
             continue;
         if (prober->shows_progress && now >= prober->shown + SHOW_EVERY) {
-            fprintf(stderr, "\r%u of %u pairs of addresses asked\033[K", flight->gone, prober->probe->pairs->len);
+            fprintf(stderr, "\r%u of %u pairs of rail and peer asked\033[K", flight->gone, prober->probe->pairs->len);
             prober->shown = now;
         }
         if (flight->settled && !read_neighbours(prober, error))

@@ -82,11 +82,11 @@ static void report_separate_wires(IbhProbe *probe)
         names = ibh_probe_name_peers(reached, IBH_PROBE_NAMED);
         g_string_append_printf(text, "%s%s reaches %s", text->len ? "; " : "", nic->link->name, names);
     }
-    ibh_finding_add(probe->findings, "", IBH_WARNING, "separate-wires",
-                    ibh_remedy_advice("compare the cables with the plan of the fabric"),
-                    "no peer is reached by two rails: the rails are on separate wires, and if one reaches what "
-                    "another one should, their cables are swapped: %s",
-                    text->str);
+    ibh_finding_add(
+        probe->findings, "", IBH_WARNING, "separate-wires",
+        ibh_remedy_advice("compare the cables with the plan of the fabric"),
+        "no two rails reach the same peer, so the rails are on separate wires, or their cables are swapped: %s",
+        text->str);
 }
 
 /* ---- hosts on the wire that claim addresses of this host, or forge answers ---- */
@@ -161,7 +161,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
             probe->findings, rail, IBH_ERROR, "duplicate-address",
             ibh_remedy_advice("take the address from that pod, or from this host"),
             "a macvlan of this host, in another network namespace (a pod), has %s, too: %s claims it, "
-            "by %s, so peers send to the one or the other",
+            "by %s, so peers send to one or the other",
             ips, who, arp);
     if (kind == AS_PROXY && is_private_vlan(probe, hop))
         return ibh_finding_add(
@@ -177,8 +177,8 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                                who, arp, ips);
     return ibh_finding_add(probe->findings, rail, IBH_ERROR, "duplicate-address",
                            ibh_remedy_advice(FIND ", and take the address away there or here", who),
-                           "another host has %s, too: %s claims it, by %s, so peers send to the one or the other", ips,
-                           who, arp);
+                           "another host has %s, too: %s claims it, by %s, so peers send to one or the other", ips, who,
+                           arp);
 }
 
 /* Makes one finding for all addresses of one family that the same claimants of one kind claim. The router of a private

@@ -116,7 +116,7 @@ static void put_gids(GString *out, const GArray *rails)
         differ |= rail->gid->index != first->index;
     }
     if (differ)
-        g_string_append(out, "# They differ, so no one value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
+        g_string_append(out, "# They differ, so no single value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
                              "# NVSHMEM_IB_GID_INDEX is right here: leave them unset.\n");
     else if (first)
         g_string_append_printf(
@@ -219,10 +219,11 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
     if (stranger) {
         g_autofree char *name = ibh_text_printable(stranger->name);
 
-        g_string_append_printf(out,
-                               "# %s works, too, but is not in this list: without the list, UCX uses it. UCX uses the "
-                               "same list for tcp.\n",
-                               name);
+        g_string_append_printf(
+            out,
+            "# %s works, too, but is not in this list: without the list, UCX uses it, too. UCX uses the "
+            "same list for tcp.\n",
+            name);
     } else {
         g_string_append(
             out, "# UCX uses every device that works; here, these are the rails. UCX uses the same list for tcp.\n");

@@ -360,8 +360,8 @@ static void put_rail(GString *out, Line line)
         line.lost = lost;
         fill_template(out, line.format->route, &line);
         if (lost->len && line.format->route[0])
-            g_string_append_printf(out, "# Without%s of the route to %s, which this format cannot say.\n", lost->str,
-                                   ibh_prefix_format(&route->dst, text));
+            g_string_append_printf(out, "# Without%s of the route to %s, which this format cannot express.\n",
+                                   lost->str, ibh_prefix_format(&route->dst, text));
     }
     line.route = NULL;
     fill_template(out, line.format->rules, &line);
@@ -421,7 +421,7 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
         IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
             put_sysctls(out, rails, nic);
         if (rails->main != IBH_MAIN_KEEP)
-            g_string_append(out, "#\n# Without what main=spread does: only ib-hook itself keeps that right.\n");
+            g_string_append(out, "#\n# Without main=spread: only ib-hook itself can keep its routes right.\n");
     }
     chosen = choose_rails(out, rails);
     IBH_EACH_POINTER (const IbhNic, nic, chosen) {

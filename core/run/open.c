@@ -48,7 +48,7 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
     }
     if (problem) {
         g_autofree char *text = g_strdup_printf("%s; going on without a lock%s", problem->message,
-                                                run->store ? "" : ", old sysctl values are not remembered for --undo");
+                                                run->store ? "" : "; old sysctl values are not remembered for --undo");
 
         ibh_run_warn(run, text);
     }

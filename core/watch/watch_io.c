@@ -106,7 +106,7 @@ static void configure(gpointer data, IbhRun *run)
             const char *path = run->config_path;
             g_autofree char *text = g_strdup_printf(
                 "the configuration in %s changed: \"sudo ib-hook %s%s%s--apply\" puts it into force; until then, or "
-                "until a reload or a hook, --watch uses the one before",
+                "until a reload or a hook, --watch uses the previous one",
                 path ? path : IBH_CONFIG_DIR, path ? "--config " : "", path ? path : "", path ? " " : "");
 
             ibh_log_lines(LOG_NOTICE, text, TRUE);
@@ -144,10 +144,10 @@ static void on_change(Watch *watch, const IbhOp *op)
                      : g_strdup_printf("%s of %s", op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface);
     cure = is_spread ? g_strdup("set main=keep and run sudo ib-hook --apply")
                      : g_strdup_printf("ib-hook (manage=no, sudo ib-hook --undo --iface %s)", op->iface);
-    text = g_strdup_printf(
-        "%s: something undoes again and again what ib-hook does (%s)%s%s: %s is left alone for %d s; "
-        "stop that program, or %s",
-        is_spread ? what : op->iface, command, who ? ", perhaps " : "", who ? who : "", what, seconds, cure);
+    text = g_strdup_printf("%s: another program keeps undoing what ib-hook does (%s)%s%s: %s is left alone for %d s; "
+                           "stop that program, or %s",
+                           is_spread ? what : op->iface, command, who ? ", perhaps " : "", who ? who : "", what,
+                           seconds, cure);
     ibh_log_lines(LOG_WARNING, text, TRUE);
 }
 

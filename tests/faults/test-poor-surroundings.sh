@@ -68,7 +68,7 @@ with "mount -o bind,ro /proc/sys /proc/sys" "$IB_HOOK" --sysfs /run/sys/B --appl
 status_is "/proc/sys is read-only" 3
 expect_contains "it is said" "arp_announce: Read-only file system" "$err"
 expect_nothing_of_ours B
-expect_contains "and that nothing stands" "it is as it was before" "$err"
+expect_contains "and that nothing stands" "the state before is back" "$err"
 
 # No sysfs: no RDMA device is seen.
 with "mount -t tmpfs tmpfs /sys" "$IB_HOOK" --check

@@ -16,7 +16,7 @@ probe_full() {
 }
 probe_full --json
 expect_equal "a full table is named, and nothing else" "error neighbour-table-small" "$(json '[.findings[] | "\(.severity) \(.code)"] | unique | join(", ")')"
-expect_contains "whose fault it is" "which is no fault of these peers" "$(json '.findings[0].message')"
+expect_contains "whose fault it is" "the peers are not at fault" "$(json '.findings[0].message')"
 expect_contains "what was not sent" "0" "$(json '[.pairs[] | .sent] | unique | join(" ")')"
 probe_full
 expect_contains "in text" "the kernel's table of neighbours is full" "$out"

@@ -106,7 +106,7 @@ ip -n B address flush dev ib1
 ip -n wire link set B.1 down
 wait_until 5 lost_carrier B ib1
 manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" ib1 down
-expect_contains "why they went" "6 ib1 has no link: " "$(journal "$from")"
+expect_contains "why they went" "6 ib1 has no carrier: " "$(journal "$from")"
 ip -n wire link set B.1 up
 wait_until 5 eval '! lost_carrier B ib1'
 ip -n B address add 172.16.34.2/16 dev ib1

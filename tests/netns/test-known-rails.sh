@@ -94,11 +94,11 @@ rails=$1"
 }
 counted 2 0 ""
 counted 1 0 "info 2 RDMA ports have a rail, more than rails=1 says"
-counted 3 1 "error 2 of 3 RDMA ports have a rail, as rails=3 counts them; without one: 1 port is not there"
+counted 3 1 "error 2 RDMA ports have a rail, expected 3 (rails=); without one: 1 port is not there"
 ip -n B link add link ib1 name ib1v type macvlan mode bridge
 ip -n B link set ib1v up
 ip -n B address add 172.16.34.9/16 dev ib1v
 counted 2 0 "" # the port below it counts once
 ip -n B link del ib1v
 ip -n B address flush dev ib1 scope global
-counted 2 1 "error 1 of 2 RDMA ports have a rail, as rails=2 counts them; without one: mlx5_1/1 (ib1: it has no address)"
+counted 2 1 "error 1 RDMA ports have a rail, expected 2 (rails=); without one: mlx5_1/1 (ib1: it has no address)"

@@ -167,5 +167,5 @@ expect_hook 0 B --apply
 expect_hook 1 B --check --json
 expect_equal "a route beside it is wrong" "ib1 error foreign-rule" "$(findings)"
 expect_contains "and no fix takes their MTU away" \
-    "look for what needs the rule before you delete it: 172.16.34.2 has mtu 1500 because of it" "$(json '.findings[].advice')"
+    "before you delete the rule, find out what needs it: because of it, 172.16.34.2 has mtu 1500" "$(json '.findings[].advice')"
 expect_equal "nor is there a command" "" "$(json '.findings[].fix // empty')"

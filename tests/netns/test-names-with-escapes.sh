@@ -83,7 +83,7 @@ watch_start B
 mkfifo $work/orders
 "$evil" -n B -force -batch $work/orders >/dev/null 2>&1 &
 exec {orders}>$work/orders
-named() { [[ $(journal 1) == *"something undoes again and again"*"perhaps "*"[2J%n"*" ("[1-9]*"):"* ]]; }
+named() { [[ $(journal 1) == *"another program keeps undoing"*"perhaps "*"[2J%n"*" ("[1-9]*"):"* ]]; }
 named_at_last() {
     echo "rule del from 172.16.34.2" >&$orders
     named

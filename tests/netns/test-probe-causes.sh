@@ -75,14 +75,14 @@ ip -n A route del blackhole 172.16.34.1/32 table 941
 # A route says that the peer is ourselves.
 ip -n A route add local 172.16.34.1/32 dev lo
 probe 1 "${both[@]}"
-expect_contains "the peer's address is this host's own, by a route" "172.16.34.1: a route of type local stands for the address, so nothing leaves" "$(messages)"
+expect_contains "the peer's address is this host's own, by a route" "172.16.34.1: the address has a route of type local, so nothing leaves" "$(messages)"
 shows "a local route" "local 172.16.34.1 dev lo"
 ip -n A route del local 172.16.34.1/32 dev lo
 
 # What is no host's address. There is no prohibit route.
 probe 1 172.16.255.255 172.16.34.1
 expect_equal "a broadcast address: one finding" "error probe-not-sent ib0+ib1" "$(codes)"
-expect_contains "a broadcast address" "172.16.255.255: a route of type broadcast stands for the address, so nothing leaves" "$(messages)"
+expect_contains "a broadcast address" "172.16.255.255: the address has a route of type broadcast, so nothing leaves" "$(messages)"
 shows "a broadcast address" "broadcast 172.16.255.255 dev ib0 table local"
 
 # The kernel's answer is right, but a filter marks what leaves, and a rule refuses that.
@@ -184,5 +184,5 @@ if [ -d /proc/sys/net/ipv6 ]; then
     probe 1 fd00:16:: fd00:16::34:1
     on A sysctl -qw net.ipv6.conf.all.forwarding=0
     expect_equal "IPv6: a router's anycast address: one finding" "error probe-not-sent ib0+ib1" "$(codes)"
-    expect_contains "IPv6: a router's anycast address" "fd00:16::: a route of type anycast stands for the address, so nothing leaves" "$(messages)"
+    expect_contains "IPv6: a router's anycast address" "fd00:16::: the address has a route of type anycast, so nothing leaves" "$(messages)"
 fi

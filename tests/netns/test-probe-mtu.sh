@@ -72,9 +72,9 @@ lower A 1400
 lower B 1400
 probe 1 fd00:16::34:1 172.16.34.1
 expect_equal "IPv6 at 1400 on all hosts is no peer's fault" "1400 1400 9000 9000 warning router-mtu ib0+ib1" "$(sizes) $(codes)"
-expect_contains "both numbers are told" "IPv6 has the MTU 1400 here, and the link 9000" "$(messages)"
+expect_contains "both numbers are told" "IPv6 uses the MTU 1400 here, but the link has 9000" "$(messages)"
 expect_hook 1 A --check --json
-expect_contains "--check says the same" "IPv6 has the MTU 1400 here, and the link 9000" "$(messages)"
+expect_contains "--check says the same" "IPv6 uses the MTU 1400 here, but the link has 9000" "$(messages)"
 forget A B
 lower B 9000
 probe 1 fd00:16::34:1
@@ -99,7 +99,7 @@ on B nft flush ruleset
 if on A tc qdisc add dev ib1 root tbf rate 100mbit burst 4000 latency 50ms 2>$work/tbf; then
     probe 1 "${both[@]}"
     expect_equal "an own queue, with a burst below one packet" "9000 2044 9000 2044 error path-mtu ib1" "$(sizes) $(codes)"
-    expect_contains "it is named, with its counter" "ib1 to 172.16.34.1-.2: packets of 2044 bytes come through, but not those of 9000 bytes, which the rail's MTU allows: this host's own filter or queue drops them, or the replies; the drops of its queue (qdisc) grow" "$(messages)"
+    expect_contains "it is named, with its counter" "ib1 to 172.16.34.1-.2: packets of 2044 bytes come through, but not those of 9000 bytes, which the rail's MTU allows: this host's own filter or queue drops them, or the replies; the drop counter of its queue (qdisc) grows" "$(messages)"
     expect_lacks "no switch is accused" "switch" "$(json '.findings[].advice')"
     on A tc qdisc del dev ib1 root
 else

@@ -78,7 +78,7 @@ done
 
 # On a terminal, and only there, it says how far it is.
 LC_ALL=C ip netns exec A script -qec "'$IB_HOOK' --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 12 >/dev/null" /dev/null >$work/terminal
-expect_contains "progress on a terminal" "of 4 pairs of addresses asked" "$(<$work/terminal)"
+expect_contains "progress on a terminal" "of 4 pairs of rail and peer asked" "$(<$work/terminal)"
 expect_equal "which is erased at the end" $'\r\e[K' "$(tail -c 4 $work/terminal)"
 LC_ALL=C ip netns exec A script -qec "'$IB_HOOK' --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 12 --quiet >/dev/null" /dev/null >$work/terminal
 expect_equal "none with --quiet" "" "$(<$work/terminal)"

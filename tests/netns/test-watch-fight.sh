@@ -22,7 +22,7 @@ stop_fighter() {
 }
 stands() { ip -n B rule show | grep -q "from $1 to 172.16.0.0/16 lookup $2"; }
 # Where the machine is slow, a rail's pause ends, and it is fought over anew.
-complaints() { journal 1 | grep "^4 $1: something undoes again and again" || true; }
+complaints() { journal 1 | grep "^4 $1: another program keeps undoing" || true; }
 complained_of() { [ -n "$(complaints ib0)" ] && [ -n "$(complaints ib1)" ]; }
 
 # Two rails are fought over; a third one goes down and up, and an address of its own comes and goes, while a hook collects

@@ -658,18 +658,18 @@ static void test_harm(void **state)
          NULL},
         {"nic eth5 forwarding=1\nip rule add priority 100 lookup 200\nip route add 172.16.20.0/24 dev ib0 table 200\n"
          "ip route add 10.60.0.0/16 dev eth5 table 200\n",
-         "before you delete it: this host forwards"},
+         "find out what needs it: this host forwards"},
         {"nic eth5 forwarding=1\nip route add 172.16.20.0/24 dev ib0 table 942\n", NULL},
         {"ip rule add priority 100 from 172.16.34.2 lookup 200\nip route add 172.16.20.0/24 dev ib0 table 200\n"
          "ip route add 172.16.0.0/16 dev ib1 table 200 mtu 1500\n",
-         "172.16.34.2 has mtu 1500 because of it"},
+         "because of it, 172.16.34.2 has mtu 1500"},
         {"ip rule add priority 100 from 172.16.34.2 lookup 200\n"
          "ip route add 172.16.0.0/16 dev ib0 table 200 mtu 1500 advmss 1400\n",
-         "172.16.34.2 has mtu 1500 advmss 1400 because of it"},
+         "because of it, 172.16.34.2 has mtu 1500 advmss 1400"},
         {"nic eth5\nip address add 172.16.34.55/32 dev eth5\nip rule add priority 100 from 172.16.34.0/24 lookup 200\n"
          "ip route add 172.16.0.0/16 dev ib0 table 200\nip route add 10.60.0.0/16 dev eth5\n"
          "ip route add 10.60.0.0/16 dev eth5 table 200 mtu 1400\n",
-         "172.16.34.1 to 10.60.0.0/16 has mtu 1400 because of it"},
+         "because of it, 172.16.34.1 to 10.60.0.0/16 has mtu 1400"},
         {"ip rule add priority 100 from 172.16.34.2 to 172.16.20.0/24 lookup main\n"
          "ip rule add priority 90 from 172.16.34.2 to 172.16.16.0/20 lookup main\n",
          NULL},
@@ -749,7 +749,7 @@ static void test_moved_address(void **state)
     g_ptr_array_unref(world.findings);
     world.findings = ibh_findings_new();
     ibh_check_judge(world.check, world.plan, missed, world.findings);
-    SAID(find_code(&world, "no-address")->message, "a rail is missing: it has link, but no address");
+    SAID(find_code(&world, "no-address")->message, "a rail is missing: it has a link, but no address");
 }
 
 /* remote= may name a network before a wider one: the check asks about each packet once. */
@@ -810,7 +810,7 @@ static void test_messages(void **state)
          "missing (3 changes)");
     assert_int_equal(find_code(&spread, "rule-missing")->severity, IBH_WARNING);
     SAID(find_code(&strict, "sysctl-wrong")->message, "it answers ARP for other NICs' addresses, too: arp_ignore=1");
-    SAID(find_code(&off, "sysctl-wrong")->message, "it has another value than it should: arp_ignore=1 instead of 0");
+    SAID(find_code(&off, "sysctl-wrong")->message, "it does not have the value that it should: arp_ignore=1 instead of 0");
     SAID(find_code(&other, "foreign-rule")->message,
          "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");

@@ -19,7 +19,7 @@
 #define REMOTE "use PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"
 #define NO_GATEWAY "not allowed; use auto, none, peer, first, last or an address"
 #define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
-#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without; "
+#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write the number without it; "
 #define NO_TABLE "neither a table's number nor a known name; " TABLE_ALLOWED
 
 /* ---- set-up ---------------------------------------------------------------------------------------- */
@@ -262,10 +262,10 @@ static const Bad BAD[] = {
     {"[interface ib0]\narp=keep\n[interface ib1]\narp=keep\n[interface ib0]\narp=keep", 6,
      "arp=keep: arp is already set for this section on line 2; use it once"},
     /* tables that two sections share */
-    {"[interface ib0]\ntable=100\n[interface ib1]\n\ntable=100\n", 5, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[interface ib*]\ntable=941\n[interface ib0]\ntable=rail0", 4, "table=941: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[defaults]\ntable=0x64\n[interface ib0]\ntable=100\n#\n", 4, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:7; use auto or a number of its own for each"},
+    {"[interface ib0]\ntable=100\n[interface ib1]\n\ntable=100\n", 5, "table=100: the same table as at /x.conf:2; use auto, or a different number for each"},
+    {"[interface ib*]\ntable=941\n[interface ib0]\ntable=rail0", 4, "table=941: the same table as at /x.conf:2; use auto, or a different number for each"},
+    {"[defaults]\ntable=0x64\n[interface ib0]\ntable=100\n#\n", 4, "table=100: the same table as at /x.conf:2; use auto, or a different number for each"},
+    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: the same table as at marked:7; use auto, or a different number for each"},
     /* sections */
     SET("[]", "unknown section; use [defaults] or [interface NAME]"),
     SET("[Defaults]", "unknown section; use [defaults] or [interface NAME]"),

@@ -104,7 +104,7 @@ static void assert_reads(const char *path, const char *expected)
     assert_int_equal(text->len, strlen(expected));
 }
 
-#define UNREADABLE(why) "cannot be read: " why "; put it right, or take it away"
+#define UNREADABLE(why) "cannot be read: " why "; repair or remove it"
 
 static void test_reads(void **state)
 {

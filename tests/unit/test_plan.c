@@ -337,7 +337,7 @@ static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
         {"remote=fd00::/8 via fd00:1::1", NULL}, /* an address of IPv6 may come */
         {"gateway=none\nremote=fd00::/8", NULL},
         {"manage=no\nremote=10.0.0.0/8 via 10.9.0.1", NULL},
-        {"gateway=none\nremote=10.0.0.0/8", "c:4: remote=10.0.0.0/8: gateway=none leaves it no gateway"},
+        {"gateway=none\nremote=10.0.0.0/8", "c:4: remote=10.0.0.0/8: with gateway=none, this prefix has no gateway"},
         {"remote=10.0.0.0/8, 11.0.0.0/8 via 10.9.0.1",
          "c:3: remote=11.0.0.0/8: the gateway 10.9.0.1 is in no subnet of ib1"},
     };

@@ -142,9 +142,9 @@ static const struct {
     const char *code, *message;
 } facts[] = {
     /* what drops before a packet leaves, where none was seen to leave, or to wait for a hardware address */
-    {IBH_FACT_QUEUE, 3, 9, 0, "ib1 error probe-not-sent", HELD "the drops of its queue (qdisc) grow; " WAY_OUT},
+    {IBH_FACT_QUEUE, 3, 9, 0, "ib1 error probe-not-sent", HELD "the drop counter of its queue (qdisc) grows; " WAY_OUT},
     {IBH_FACT_QUEUE, 3, 9, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
-    {IBH_FACT_QUEUE, 3, 9, ONE, "ib1 error probe-not-sent", HELD "the drops of its queue (qdisc) grow; " WAY_OUT},
+    {IBH_FACT_QUEUE, 3, 9, ONE, "ib1 error probe-not-sent", HELD "the drop counter of its queue (qdisc) grows; " WAY_OUT},
     {IBH_FACT_QUEUE, 3, 1, ONE, "ib1 error probe-not-sent", HELD WAY_OUT}, /* not by so many */
     {IBH_FACT_QUEUE, 2, 9, ONE, "ib1 error probe-not-sent", HELD WAY_OUT},
     {IBH_FACT_QUEUE, 3, 9, ONE | LEFT, "ib1 error probe-lost", "some echoes get lost"},
@@ -368,7 +368,7 @@ static void test_own_firewall(void **state)
                   "ib0, ib1 to 172.16.16.1-.2: packets of 1500 bytes come through, but not those of 9000 "
                   "bytes, which the rail's MTU allows: this host's own filter or queue drops them, or the replies; "
                   "what can drop packets on the way out");
-    check_message(&world, 0, "the drops of its queue (qdisc) grow");
+    check_message(&world, 0, "the drop counter of its queue (qdisc) grows");
     check_message(&world, 0, "what can drop packets on the way in");
     check_message(&world, 0, "3 of 6 pairs");
     check_message(&world, 1, "without an ICMP error");

@@ -365,7 +365,7 @@ static gboolean is_said(Case *c, guint k, int code, const IbhOutcome *outcome)
 
     if (!strstr(message, ibh_op_name(failed->type)) || !strstr(message, failed->iface) ||
         !strstr(message, g_strerror(code)) || strstr(message, "failed, too") ||
-        (strstr(message, "; it is as it was before: ") != NULL) != (failed->unit.kind != IBH_UNIT_NONE))
+        (strstr(message, "; the state before is back: ") != NULL) != (failed->unit.kind != IBH_UNIT_NONE))
         return broken(c, "operation %u (%s) failed, with %u messages: %s", k + 1, command, outcome->errors->len,
                       message);
     for (guint i = 0; i < n_ops(c->planned); i++)

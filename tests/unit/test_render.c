@@ -176,7 +176,7 @@ static void test_left_out(void **state)
         expect(&request, "# Nothing of x?[1m is in this output: its name cannot stand in such a file\n");
         expect_not(&request, "\033");
         expect_not(&request, "There is no rail");
-        expect(&request, "Without what main=spread");
+        expect(&request, "# Without main=spread");
         request.text = only;
         expect_not(&request, "ib0 ");
         request.text = silent; /* a NIC without an address has one value */

@@ -171,7 +171,7 @@ static void test_the_journal(void **state)
     static const char known[] = "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.2\n";
     static const Loss losses[] = {
         {"ip link set ib1 carrier off\n",
-         "ib1 has no link: 2 rules and routes removed; set arp_announce=0 (ifupdown: ib1 start)\n"},
+         "ib1 has no carrier: 2 rules and routes removed; set arp_announce=0 (ifupdown: ib1 start)\n"},
         {"ip link set ib1 down\n",
          "ib1 is down: 2 rules and routes removed; set arp_announce=0; set arp_ignore=0 (ifup"},
         {"ip link del ib1\nrail ib1 table=942 ifindex=9\nonce ip rule add priority 32765 from 172.16.34.2 lookup 2942 "
