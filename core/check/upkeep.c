@@ -159,12 +159,13 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
 static gboolean is_file_of(const IbhScript *script, const IbhFacts *facts, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(facts, nic->link->ifindex);
-    g_autofree char *file = NULL;
+    g_autofree char *file = NULL, *drop_ins = NULL;
 
     if (!manager || !manager->connection)
         return FALSE;
     file = g_strconcat(NETWORKD, manager->connection, NULL);
-    return g_str_has_prefix(script->path, file);
+    drop_ins = g_strconcat(file, ".d/", NULL);
+    return g_str_equal(script->path, file) || g_str_has_prefix(script->path, drop_ins);
 }
 
 typedef struct {

@@ -248,7 +248,9 @@ char *ibh_text_printable(const char *text)
 
 const char *ibh_errno_text(int number)
 {
-    if (number == EMFILE || number == ENFILE)
-        return "Too many open files: raise the limit of its caller (ulimit -n, LimitNOFILE=)";
+    if (number == EMFILE)
+        return "Too many open files: raise the limit of the program that calls ib-hook (ulimit -n, LimitNOFILE=)";
+    if (number == ENFILE)
+        return "Too many open files on this host: raise the sysctl fs.file-max";
     return number == EROFS ? "Read-only file system: make it writable" : strerror(number);
 }

@@ -129,7 +129,7 @@ static void add_no_rails(const IbhReport *report)
         const IbhKnownRail *missed = &g_array_index(report->missed, IbhKnownRail, i);
 
         add_name(missing, ibh_known_name(missed));
-        why = i ? why : ibh_missing_text(missed->why);
+        why = ibh_missing_text(missed->why);
     }
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_UNMANAGED)
@@ -138,8 +138,10 @@ static void add_no_rails(const IbhReport *report)
             add_name(advertised, nic->link->name);
     }
     names = ibh_names_shorten(missing->len ? missing : unmanaged->len ? unmanaged : advertised);
-    if (missing->len)
-        ibh_rows_add(report, "no rails: %s %s missing: %s", names, missing->len == 1 ? "is" : "are", why);
+    if (missing->len == 1)
+        ibh_rows_add(report, "no rails: %s is missing: %s", names, why);
+    else if (missing->len)
+        ibh_rows_add(report, "no rails: %s are missing (ib-hook --show says why)", names);
     else if (unmanaged->len)
         ibh_rows_add(report, "no rails: manage=no switches off %s", names);
     else if (advertised->len)

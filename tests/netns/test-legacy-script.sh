@@ -95,6 +95,7 @@ write 0644 etc/systemd/network/20-ib0.network <<-'END'
 	Table=941
 	END
 printf '%s\n' '[Route]' Destination=172.16.0.0/16 Scope=link Table=942 | write 0644 etc/systemd/network/20-ib1.network.d/table.conf
+printf '%s\n' '[Match]' Name=eth7 '[Route]' Scope=link Table=942 | write 0644 etc/systemd/network/20-ib1.network7.network
 # What a boot runs.
 echo '@reboot root ip rule add from 172.16.34.1 table 941' | write 0644 etc/cron.d/rails
 printf '[Service]\nExecStart=/sbin/ip rule add from 172.16.34.2 table 942\n' | write 0644 etc/systemd/system/rails.service

@@ -338,8 +338,8 @@ static void test_verdicts(void **state)
 static void test_no_rails(void **state)
 {
     g_auto(World) none = look(TRIO "config [interface *] manage=no\n"), away = look(NO_RAILS);
-    const IbhKnownRail gone = {.iface = "ib7", .why = IBH_ELSEWHERE};
-    g_autofree char *off = NULL, *missing = NULL;
+    const IbhKnownRail gone = {.iface = "ib7", .why = IBH_ELSEWHERE}, down = {.iface = "ib8", .why = IBH_ON_PURPOSE};
+    g_autofree char *off = NULL, *missing = NULL, *both = NULL;
 
     (void)state;
     none.report.action = away.report.action = IBH_ACTION_CHECK;
@@ -349,6 +349,9 @@ static void test_no_rails(void **state)
     assert_string_equal(off, "no rails: manage=no switches off ib0, ib1 and ib2\n");
     assert_string_equal(missing, "no rails: ib7 is missing: its hardware is there, but has no interface in "
                                  "this network namespace\n");
+    g_array_append_val(away.missed, down);
+    both = ibh_report(&away.report, ibh_report_text, &(IbhStyle){0});
+    assert_string_equal(both, "no rails: ib7 and ib8 are missing (ib-hook --show says why)\n");
 }
 
 /* The hardware of a rail is with a pod, and another NIC has the rail's name now: the finding is about no NIC. */
