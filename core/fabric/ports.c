@@ -97,8 +97,9 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
     return TRUE;
 }
 
-/* Returns why ibh_port_is_active() is FALSE for a port, and what follows. That function also looks at the physical
- * state: if the port's state is ACTIVE or ACTIVE_DEFER, the port's link is the reason. */
+/* Returns why ibh_port_is_active() is FALSE for a port, and the consequence. An ACTIVE port counts as inactive if its
+ * physical state is not LinkUp, and ACTIVE_DEFER means that an active port has just lost its link. So the link is the
+ * reason in both states. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)

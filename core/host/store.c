@@ -20,7 +20,7 @@ struct IbhStore {
     GString *rails;        /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
                               returned NULL */
     GArray *known;         /* IbhKnownRail: the rails in the rails file; NULL if unknown */
-    gboolean writes_rails; /* the rails file lacks what the state has: ibh_store_close() writes the file */
+    gboolean writes_rails; /* the state has other known rails than the file: ibh_store_close() writes the file */
 };
 
 /* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode: the kernel does not reuse

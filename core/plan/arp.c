@@ -88,8 +88,8 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 }
 
 /* TRUE if a NIC that must be silent still has to answer the peers to which packets leave through the NIC: main has an
- * IPv4 route through the NIC, or lo, a dummy or a tunnel has an address that no rail serves. Then the NIC gets
- * arp_filter, which allows these answers, instead of arp_ignore. */
+ * IPv4 route through the NIC (on-link, a default, or to the subnet of a candidate), or lo, a dummy or a tunnel has an
+ * address that no rail serves. Then the NIC gets arp_filter, which allows these answers, instead of arp_ignore. */
 static gboolean must_answer_for_main(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -126,7 +126,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         return base;
     if (nic->settings.arp == IBH_ARP_STRICT)
         return key == IBH_SYSCTL_RP_FILTER || key == IBH_SYSCTL_ARP_FILTER ? 1 : 2;
-    /* arp=auto: the kernel keeps accepting every packet that it accepted before. */
+    /* arp=auto changes only who answers ARP: the kernel still accepts every IP packet that it accepted before. */
     switch (key) {
     case IBH_SYSCTL_RP_FILTER: /* strict mode drops multicast, VIPs, and packets that still arrive on the wrong NIC */
         return ibh_sysctl_effective(rails->snapshot, key, base) == 1 ? 2 : base;

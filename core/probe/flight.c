@@ -93,9 +93,9 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 /* Returns TRUE if an echo should be sent now. Returns FALSE if the pair waits until *ret_due, or if all its echoes are
  * answered or given up.
  *
- * If no echo left and the kernel did not even ask for the hardware address, the kernel may have asked before the run
- * began. When the time for an answer is over, it gives up the entry and drops the packets that wait, without asking
- * again. So one more echo is sent, which does not count: it makes the kernel ask. */
+ * If no echo has gone out, and the kernel has not even asked for the hardware address, the kernel may have asked before
+ * the run began. When the time for an answer is over, it gives up the entry and drops the packets that wait, without
+ * asking again. So one more echo is sent, which does not count: it makes the kernel ask. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;

@@ -152,7 +152,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
 
     if (kind == AS_OWN_NIC)
         return ibh_finding_add(
-            probe->findings, who, IBH_WARNING, "foreign-nic-answers",
+            probe->findings, "", IBH_WARNING, "foreign-nic-answers",
             ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->remedy),
             "it is not a rail, but on the wire of %s, and answered %s for %s: peers may send to the wrong NIC", rail,
             arp, ips);
@@ -164,11 +164,10 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
             "by %s, so peers send to one or the other",
             ips, who, arp);
     if (kind == AS_PROXY && is_private_vlan(probe, hop))
-        return ibh_finding_add(
-            probe->findings, rail, IBH_INFO, "proxy-arp", ibh_remedy_advice("no action is needed"),
-            "%s answers %s for %s, of this host, and for all peers, which are reached: the router of "
-            "a private VLAN",
-            who, arp, ips);
+        return ibh_finding_add(probe->findings, rail, IBH_INFO, "proxy-arp", ibh_remedy_advice("no action is needed"),
+                               "%s answers %s for %s, of this host, and for all peers, and every peer is reached: it "
+                               "is the router of a private VLAN",
+                               who, arp, ips);
     if (kind == AS_PROXY)
         return ibh_finding_add(probe->findings, rail, IBH_WARNING, "proxy-arp",
                                ibh_remedy_advice(FIND "; %s off there", who, six ? "proxy_ndp" : "proxy_arp"),
@@ -181,8 +180,9 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            arp);
 }
 
-/* Makes one finding for all addresses of one family that the same claimants of one kind claim. The router of a private
- * VLAN on one rail may be a proxy on another rail, so the addresses of such rails are reported apart. */
+/* Groups the addresses of this host by family, by their claimants and by the kind of these, and makes one finding for
+ * each group. The router of a private VLAN on one rail may be a proxy on another rail: the former's addresses are a
+ * group of their own. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     g_autoptr(GPtrArray) hops = g_ptr_array_new();
@@ -198,7 +198,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
             const gboolean is_vlan = is_private_vlan(probe, hop);
             const char *who = whos[first];
             g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
-            g_autoptr(GPtrArray) rails = g_ptr_array_new();
+            g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
             g_autofree char *names = NULL;
             IbhFinding *finding;
 
@@ -210,13 +210,19 @@ void ibh_probe_report_strangers(IbhProbe *probe)
                 if (whos[i] != who || same->ip.family != hop->ip.family || is_private_vlan(probe, same) != is_vlan)
                     continue;
                 g_array_append_val(ips, same->ip);
-                g_ptr_array_add(rails, (char *)(guintptr)same->link->name);
+                if (kind != AS_OWN_NIC)
+                    g_ptr_array_add(ifaces, (char *)(guintptr)same->link->name);
+                for (guint k = 0; kind == AS_OWN_NIC && k < same->n_claims; k++) {
+                    const IbhLink *own = ibh_probe_own_link(probe, &same->claims[k].lladdr);
+
+                    g_ptr_array_add(ifaces, (char *)(guintptr)(own ? own->name : ""));
+                }
                 whos[i] = NULL;
             }
             names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
             finding = report_stranger(probe, hop, kind, who, names);
-            for (guint i = 0; kind != AS_OWN_NIC && i < rails->len; i++)
-                ibh_finding_add_iface(finding, rails->pdata[i]);
+            IBH_EACH_POINTER (const char, iface, ifaces)
+                ibh_finding_add_iface(finding, iface);
         }
     }
 }
@@ -242,7 +248,7 @@ void ibh_probe_report_forgeries(IbhProbe *probe)
         g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *sender = ibh_lladdr_format(&first->sender), *name = ibh_lladdr_format(&first->name),
                         *addresses = NULL;
-        gboolean has_more = FALSE;
+        gboolean has_more = FALSE, is_mixed;
         IbhFinding *finding;
 
         for (end = at; end < probe->forgeries->len && ibh_lladdr_equal(&first->sender, &all[end].sender); end++) {
@@ -250,13 +256,17 @@ void ibh_probe_report_forgeries(IbhProbe *probe)
                 g_array_append_val(ips, all[end].ip);
             has_more |= all[end].has_more || !ibh_lladdr_equal(&first->name, &all[end].name);
         }
+        is_mixed = first->ip.family != all[end - 1].ip.family;
         addresses = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-        finding =
-            ibh_finding_add(probe->findings, "", IBH_ERROR, "duplicate-address", ibh_remedy_advice(FIND, sender),
-                            "%s sends %s answers for %s in the name of %s%s: a forgery, or a proxy, so packets for "
-                            "%s may go elsewhere",
-                            sender, first->ip.family == AF_INET6 ? "neighbour" : "ARP", addresses, name,
-                            has_more ? " and others" : "", ips->len > 1 ? "these addresses" : "this address");
+        finding = ibh_finding_add(
+            probe->findings, "", IBH_ERROR, "duplicate-address", ibh_remedy_advice(FIND, sender),
+            "%s sends %s answers for %s in the name of %s%s: a forgery, or a proxy, so packets for "
+            "%s may go elsewhere",
+            sender,
+            first->ip.family == AF_INET6 ? "neighbour"
+            : is_mixed                   ? "ARP and neighbour"
+                                         : "ARP",
+            addresses, name, has_more ? " and others" : "", ips->len > 1 ? "these addresses" : "this address");
         finding->owner = g_steal_pointer(&sender);
         for (guint i = at; i < end; i++)
             ibh_finding_add_iface(finding, ibh_snapshot_link(probe->rails->snapshot, all[i].ifindex)->name);

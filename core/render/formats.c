@@ -88,7 +88,7 @@ static GPtrArray *choose_rails(GString *out, const IbhRails *rails)
             g_string_append_printf(out, "#\n# %s is down, so its routes are not known now\n", name);
     }
     if (!chosen->len)
-        g_string_append(out, "#\n# There is no rail.\n");
+        g_string_append(out, "#\n# No rail is in this output.\n");
     return chosen;
 }
 

@@ -4,7 +4,9 @@
 add_person
 clone release
 cd release
-make -s dist >/dev/null
+printf '%s="%s"\n' MAINTAINER "Jane Roe <jane@example.org>" HOMEPAGE https://example.org \
+    REPORT https://example.org/bugs VCS https://example.org/ib-hook.git >../project
+make -s PROJECT=../project dist >/dev/null
 first=$(sha256sum <build/dist/ib-hook-*.tar.gz)
 tar -x -C /home/person -f build/dist/ib-hook-*.tar.gz
 (umask 077 && cp -r /home/person/ib-hook-* /root/again && cd /root/again && make -s dist >/dev/null)

@@ -136,7 +136,7 @@ for port in A.0 A.1 B.0 B.1; do ip -n wire link set $port type bridge_slave isol
 forget A B
 probe 0
 expect_equal "a private VLAN is no fault" "info proxy-arp ib0+ib1" "$(codes)"
-expect_contains "but said" "$(mac C 3) answers ARP for 172.16.16.1-.2, of this host, and for all peers, which are reached: the router of a private VLAN" "$(messages)"
+expect_contains "but said" "$(mac C 3) answers ARP for 172.16.16.1-.2, of this host, and for all peers, and every peer is reached: it is the router of a private VLAN" "$(messages)"
 for port in A.0 A.1 B.0 B.1; do ip -n wire link set $port type bridge_slave isolated off; done
 on C sh -c "echo 0 >$CONF/eth0/proxy_arp_pvlan"
 
@@ -188,6 +188,11 @@ probe 1
 expect_equal "an own NIC answers for the rails" "warning foreign-nic-answers eth0" "$(codes)"
 expect_equal "no command silences it: other addresses may need it" null "$(json '.findings[].fix')"
 expect_contains "what --check advises, too" "with arp_ignore=1, this NIC answers only for its own addresses, and peers lose this host's other addresses" "$(json '.findings[].advice')"
+add_nic A eth1 10 10.0.1.16/24
+wait_until 5 settled A
+probe 1
+expect_equal "two own NICs: one finding" "eth0 eth1" "$(json '.findings[].ifaces | sort | join(" ")')"
+ip -n A link del eth1
 sysctl_set A eth0 arp_ignore 1
 probe 0
 expect_equal "which is true" "" "$(codes)"
