@@ -199,7 +199,8 @@ guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
  * FALSE for a rail that lacks the subnet, and for a NIC that is not a rail, unless the NIC has the rail's link type and
  * has to be silent (ibh_nic_must_be_silent()). */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
-/* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu=0 does not say that this is on purpose. */
+/* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu is not 0. With accept_ra_mtu=0, a smaller MTU is on
+ * purpose. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
 gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link);

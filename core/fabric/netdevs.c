@@ -244,8 +244,9 @@ static guint count_alike(const GPtrArray *rails, const IbhPortNic *nic)
     return n;
 }
 
-/* Returns the rail whose MTU and mode the others should get: one of the majority, or else the one with the smallest
- * MTU, which suits all. If a subnet is IPv6, rails whose MTU is too small for it do not count; NULL if none is left. */
+/* Returns the rail whose MTU and mode the others should get: one of the majority of all rails, or else the one with the
+ * smallest MTU, which suits all. If a subnet is IPv6, it is never a rail whose MTU is too small for IPv6; NULL if all
+ * are. */
 static const IbhPortNic *find_goal(const GPtrArray *rails)
 {
     const IbhPortNic *goal = NULL;
@@ -282,6 +283,7 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     const guint alike = goal ? count_alike(rails, goal) : 0;
     g_autofree char *commands = NULL, *its = NULL;
     const gboolean is_majority = 2 * alike > rails->len;
+    gboolean is_raised = FALSE;
     char text[IBH_PREFIX_STRLEN];
 
     if (!goal || alike == rails->len || (is_majority && are_alike(about->netdev, goal)))
@@ -291,6 +293,7 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 
         if (are_alike(nic, goal))
             continue;
+        is_raised |= nic->mtu < goal->mtu;
         g_string_append_printf(others, "%s%s has %s", others->len ? "; " : "", nic->iface, own);
         if (!g_str_equal(nic->mode, goal->mode))
             g_string_append_printf(list, "%secho %s >/sys/class/net/%s/mode", list->len ? "; " : "", goal->mode, name);
@@ -302,6 +305,7 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     ibh_subject_say(about, "others=%s\ncommands=%s\nits=%s\nmodel=%s\nsubnet=%s", others->str, commands, its,
                     goal->iface, ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
     if (!is_majority) /* this host cannot know which MTU the fabric has */
-        about->remedy = "make them alike, as the fabric has it; the smaller one fits all: {commands}";
+        about->remedy = is_raised ? "make them alike, as the fabric has it; IPv6 needs 1280 or more: {commands}"
+                                  : "make them alike, as the fabric has it; the smallest one fits all: {commands}";
     return TRUE;
 }

@@ -228,8 +228,8 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
 };
 
 /* On the way in, --probe hears a packet after the NIC's XDP program, and before everything else in this table.
- * But if NICs are stacked, such as a bond on its ports, a packet is heard on the lower NIC before the XDP program of
- * the upper one runs. So XDP may drop packets that were heard, and packets that were not. */
+ * But if NICs are stacked, such as a macvlan on its parent, a packet is heard on the lower NIC before the XDP program
+ * of the upper one runs. So XDP may drop packets that were heard, and packets that were not. */
 const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
     [IBH_FACT_QUEUE] = {OUT, "the drop counter of its queue (qdisc) grows", "tc -s qdisc show dev {if}"},
     [IBH_FACT_IPSEC_OUT] =

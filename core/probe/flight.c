@@ -14,9 +14,9 @@ static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 409
 #define FULL_TRIES 2 /* how many large echoes have the full size */
 
 static const struct {
-    guint tries; /* how often the question is sent at most */
-    guint burst; /* the tries from this index on are sent at once; earlier ones wait for the answer to the try before */
-    gint64 patience; /* how long to wait for the answer to a try */
+    guint tries;      /* how often the question is sent at most */
+    guint burst_from; /* the first try that does not wait for the answer to the try before it, nor do later ones */
+    gint64 patience;  /* how long to wait for the answer to a try */
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {FULL_TRIES + 1 + G_N_ELEMENTS(usual), FULL_TRIES, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {2, 2, IBH_PROBE_TIMEOUT / 4},
@@ -76,7 +76,7 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
     if (!is_open(pair, ask))
         return FALSE;
-    for (; *tries < most && (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask]); ++*tries) {
+    for (; *tries < most && (!*tries || *tries >= asks[ask].burst_from || now >= pair->until[ask]); ++*tries) {
         const guint size = ask == IBH_ASK_SIZE ? size_of_try(pair, *tries) : 0;
 
         shot->number = ask == IBH_ASK_FREE ? IBH_PROBE_FREE : IBH_PROBE_SIZED | size;

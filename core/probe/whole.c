@@ -180,9 +180,9 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            arp);
 }
 
-/* Groups the addresses of this host by family, by their claimants and by the kind of these, and makes one finding for
- * each group. The router of a private VLAN on one rail may be a proxy on another rail: the former's addresses are a
- * group of their own. */
+/* Groups the addresses of this host by family, by who claims them, and by the kind of claimant, and makes one finding
+ * for each group. The same host may be the router of a private VLAN on one rail and a mere proxy on another, so this
+ * host's addresses on rails where it is that router are grouped apart from the others. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     g_autoptr(GPtrArray) hops = g_ptr_array_new();

@@ -27,8 +27,8 @@ void ibh_rows_add(const IbhReport *report, const char *format, ...)
     g_ptr_array_add(report->rows, cells);
 }
 
-/* Writes the last cell of a row. A cell that does not fit goes on in a new line after a semicolon, or is cut if it has
- * none. */
+/* Writes the last cell of a row. A cell that does not fit is broken after the last semicolon that fits, and goes on in
+ * a new line. If no semicolon fits, the rest of the cell is cut off. */
 static void put_last(GString *out, const char *cell, glong room, glong indent)
 {
     const gboolean fits = g_utf8_strlen(cell, -1) <= room;
