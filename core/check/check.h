@@ -29,7 +29,7 @@ typedef struct IbhQuestion {
     const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
     IbhPrefix piece;     /* the piece that has the other host; for IBH_ASK_LOCAL, the destination alone */
     gboolean is_foreign; /* foreign rules route the packet */
-    guint on_link; /* if the source address has no subnet and the packet goes to a host on its link: the length of the
+    guint link_length; /* if the source address has no subnet and the packet goes to a host on its link: the length of the
                       prefix that ibh_check_find_link() finds for the link; else 0 */
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */

@@ -177,11 +177,14 @@ gboolean ibh_route_leads_through_sibling(IbhSubject *about)
     g_autofree char *owner = NULL;
     char ip[IBH_IP_STRLEN];
     IbhPiece *end;
+    gboolean is_asked = ibh_nic_find_remote(nic, &route->dst) != NULL;
 
     if (!through || through == nic || through->status != IBH_NIC_RAIL || route->hops || !route->dst.length ||
         route->cached)
         return FALSE;
-    if (ibh_nic_address_near(nic, &route->dst.ip) || ibh_nic_find_remote(nic, &route->dst))
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses)
+        is_asked |= ibh_prefix_covers(&address->subnet, &route->dst);
+    if (is_asked)
         return FALSE;
     owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), through->link->name);
     if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || about->named >= GATEWAYS_NAMED)

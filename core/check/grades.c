@@ -96,11 +96,11 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
-    /* The source address has no subnet, and main's route to its whole link (the prefix of length on_link) leads through
+    /* The source address has no subnet, and main's route to its whole link (the prefix of length link_length) leads through
      * another NIC. */
-    if (question->on_link && route->dst.length <= question->on_link)
+    if (question->link_length && route->dst.length <= question->link_length)
         return IBH_WRONG;
-    if (!near && !question->on_link) /* outside of the subnets, longer prefixes of main win, through any NIC */
+    if (!near && !question->link_length) /* outside of the subnets, longer prefixes of main win, through any NIC */
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;

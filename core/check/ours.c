@@ -219,9 +219,9 @@ void ibh_check_judge_ours(IbhSubject *about)
         g_ptr_array_add(wrong, (gpointer)(guintptr)op);
         type = MIN(type, op->type);
     }
-    worst = look_at_nic(check, NULL, wrong);
-    if (!worst.first)
+    if (!wrong->len)
         return;
+    worst = look_at_nic(check, NULL, wrong); /* the host, unless a NIC has an operation */
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const Hit hit = look_at_nic(check, nic, wrong);
 

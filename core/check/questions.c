@@ -147,14 +147,14 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint req
  * of the address's IPv4 subnet; and, if check->asks_bound, about the same packet from a socket that is bound to the
  * NIC, unless the packet stays on this host. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
-                      guint on_link)
+                      guint link_length)
 {
     const int ifindex = nic->link->ifindex;
     IbhQuestion question = {.kind = IBH_ASK_LEAVES,
                             .nic = nic,
                             .piece = piece->prefix,
                             .is_foreign = ibh_nic_leaves_to_others(nic, address, &piece->host),
-                            .on_link = on_link,
+                            .link_length = link_length,
                             .lookup = {.from = address->local, .to = piece->host}};
     IbhQuestion back = question;
     const IbhRoute *route;

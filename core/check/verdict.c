@@ -17,7 +17,7 @@ static gboolean has_no_subnet(const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
 
-    return question->on_link && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->on_link &&
+    return question->link_length && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->link_length &&
            ibh_question_goes_astray(question);
 }
 
@@ -62,7 +62,7 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
         return ibh_remedy_advice(
             "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
             "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
-            ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
+            ibh_ip_format(from, ip), question->link_length, ip, ibh_ip_bits(from));
     if (ibh_question_loses_answers(check, question))
         return ibh_question_advise_gateway(check, question);
     if (link)
@@ -326,7 +326,7 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
 {
-    guint32 on_link = 0;
+    guint32 link_table = 0;
 
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const IbhRoute *route = question->got.route;
@@ -335,10 +335,10 @@ guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
             continue;
         if (ibh_nic_address_near(nic, &question->lookup.to))
             return route->table;
-        if (question->on_link && !on_link)
-            on_link = route->table;
+        if (question->link_length && !link_table)
+            link_table = route->table;
     }
-    return on_link;
+    return link_table;
 }
 
 /* ---- all ---- */

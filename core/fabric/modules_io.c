@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads which kernel modules for RDMA are loaded, and finds adapters that lack them.
+ * Reads which kernel modules for RDMA are loaded, and finds an adapter that has no RDMA device.
  */
 #include "fabric/read_io.h"
 

@@ -21,8 +21,8 @@ enum {
      * lead packets to new routes for other destinations. */
     NEW_ROUTES,
     NEW_RULES,
-    /* If table= gives a NIC the table of another NIC, the former holder leaves first. If the former holder is
-     * a rail, it has its new rules by now. */
+    /* If table= gives a NIC the table of another NIC, the former holder leaves first. If the former holder is a rail, it
+     * has its new rules by now, unless it takes a table, too: then main decides until TAKING_RULES. */
     LEAVING_RULES,
     LEAVING_ROUTES,
     TAKING_ROUTES,
@@ -104,10 +104,10 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 }
 
 /* Finds tables that table= takes from one NIC and gives to another. A new route there would catch the packets of the
- * former holder's rules, and a new rule would lead to the former holder's routes. Two rules do not disturb each
- * other, and do not show that table= changed: if an address has moved from one NIC to another, its old rule counts as a
- * rule of the new NIC, but still leads to the old NIC's table. Nor does an old rule without an owner disturb a new
- * route: this host sends no packets that the rule matches. */
+ * former holder's rules, and a new rule would lead to the former holder's routes. A new rule and an old rule do not
+ * disturb each other. Nor do they show that table= changed: if an address has moved from one NIC to another, its old
+ * rule counts as a rule of the new NIC, but still leads to the old NIC's table. An old rule without an owner does not
+ * disturb a new route, because this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {

@@ -87,7 +87,7 @@ typedef enum {
     IBH_RDMA_NO_GID,    /* the RDMA device has no GID for the source address */
     IBH_RDMA_REFUSED,   /* the kernel refused a command with an errno */
     IBH_RDMA_NO_WAY,    /* the kernel is resolving the address, or could not */
-    IBH_RDMA_NO_PATH,   /* the kernel, on InfiniBand the subnet manager, is looking for a path, or found none */
+    IBH_RDMA_NO_PATH,   /* the kernel (on InfiniBand, the subnet manager) is looking for a path, or found none */
     IBH_RDMA_SILENT,    /* the peer has not answered */
     IBH_N_CAUSES
 } IbhCause;

@@ -20,7 +20,7 @@ for k in {1..500}; do echo "route PROTOCOL 2001:db8::$(printf %x "$k")/128 dev b
 
 our_rules6() { ip -n B -6 -d rule show | marked suppress_ifgroup; }
 trace() { with_sys B strace -qq -o $work/trace -e trace=sendmsg,recvmsg "$@" "$HOOKS/nm-dispatcher" ib0 up </dev/null; }
-waits() { [ "$(grep -c '^recvmsg' $work/trace)" -ge $number ]; }
+waits() { [ "$(grep -c '^recvmsg' $work/trace)" -ge "$number" ]; }
 
 for protocol in boot kernel; do
     sed "s/PROTOCOL/add/; s/$/ proto $protocol/" $work/all >$work/add

@@ -485,6 +485,9 @@ static const Case CASES[] = {
      "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL, "info gateway-missing ib0\nwarning gateway-missing ib1"},
     {"gateway: main sends a network through another rail", RAILS "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n"
      "ip route add 10.67.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "info gateway-missing ib1"},
+    {"gateway: main sends a network around the subnet through another rail",
+     RAILS "ip route add 172.0.0.0/8 via 172.16.0.9 dev ib0\nip route add 172.16.0.0/12 via 172.16.0.9 dev ib0\n", NULL,
+     "info gateway-missing ib1"},
     {"a rail's address, alone, on a rail of a lower rank", IB0 IB1 "ip address add 172.16.34.1/16 dev ib1\nip address add 172.16.34.1/32 dev ib0\n"
      "ip address add 10.1.1.1/24 dev ib0\nconfig [interface ib*] manage=yes\n", NULL, "error duplicate-address ib1\nerror rule-missing ib0+ib1"},
     {"gateway: for two rails, the worst decides", IB0 "nic ib1 infiniband rdma mlx5_1/1 " STRICT "nic ib2 infiniband rdma mlx5_2/1 " RIGHT "\n"
