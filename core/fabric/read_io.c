@@ -120,7 +120,7 @@ static void parse_gid(const char *text, gpointer to)
     guint64 halves[2];
     IbhIp ip;
 
-    *gid = (IbhPortGid){.is_known = ibh_sysfs_parse_gid(text, &ip)};
+    *gid = (IbhPortGid){.is_known = strchr(text, ':') && ibh_ip_parse(text, &ip)};
     if (!gid->is_known)
         return;
     memcpy(halves, ip.bytes, sizeof halves);
@@ -260,7 +260,7 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
             unread = ibh_tree_has(tree, "%s/gids/%d", directory, i);
             break;
         }
-        if (ibh_sysfs_gid_is_empty(&gid.ip))
+        if (!ibh_ip_is_unicast(&gid.ip))
             continue;
         unmap(&gid.ip);
         ibh_sysfs_read_ndev(tree, directory, i, gid.ndev);

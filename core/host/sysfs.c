@@ -20,24 +20,12 @@ typedef struct {
 
 /* ---- the GID table ---- */
 
-gboolean ibh_sysfs_parse_gid(const char *text, IbhIp *ret_gid)
-{
-    return strchr(text, ':') && ibh_ip_parse(text, ret_gid);
-}
-
 gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *port, int index, IbhIp *ret_gid)
 {
     char text[64];
 
     ibh_tree_line(tree, text, sizeof text, "%s/gids/%d", port, index);
-    return ibh_sysfs_parse_gid(text, ret_gid);
-}
-
-gboolean ibh_sysfs_gid_is_empty(const IbhIp *gid)
-{
-    static const guint8 none[16] = {0};
-
-    return memcmp(gid->bytes, none, sizeof none) == 0;
+    return strchr(text, ':') && ibh_ip_parse(text, ret_gid); /* a GID is written like an IPv6 address */
 }
 
 void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN])
@@ -104,7 +92,7 @@ static gboolean is_above_device(const Port *port, const GArray *links, const Ibh
  * whether our netdev of this name is the port's. iWARP before Linux 6.6 names no netdev. */
 static gboolean is_of_port_or_above(const Port *port, const GArray *links, const IbhLink *link)
 {
-    if (link->type == ARPHRD_INFINIBAND && ibh_sysfs_gid_is_empty(&port->gid))
+    if (link->type == ARPHRD_INFINIBAND && !ibh_ip_is_unicast(&port->gid))
         return is_of_port(port, link->name);
     if (link->type == ARPHRD_INFINIBAND)
         return link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;

@@ -13,8 +13,6 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error);
 /* Reads an entry of the GID table of a port, whose directory is "sys/class/infiniband/mlx5_1/ports/1". A GID has the
  * form of an IPv6 address. Returns FALSE if the entry is missing or cannot be read. */
 gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *port, int index, IbhIp *ret_gid);
-gboolean ibh_sysfs_parse_gid(const char *text, IbhIp *ret_gid);
-gboolean ibh_sysfs_gid_is_empty(const IbhIp *gid);
 #define IBH_NDEV_LEN 64
 /* Reads the netdev of an entry of the GID table; "" if there is none. */
 void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN]);

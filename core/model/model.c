@@ -248,9 +248,8 @@ char *ibh_text_printable(const char *text)
 
 const char *ibh_errno_text(int number)
 {
-    if (number == EMFILE)
-        return "Too many open files: raise the limit of the program that calls ib-hook (ulimit -n, LimitNOFILE=)";
-    if (number == ENFILE)
-        return "Too many open files on this host: raise the sysctl fs.file-max";
+    if (number == EMFILE || number == ENFILE)
+        return "Too many open files: raise the limit of the program that calls ib-hook (ulimit -n, LimitNOFILE=), or "
+               "this host's (the sysctl fs.file-max)";
     return number == EROFS ? "Read-only file system: make it writable" : strerror(number);
 }

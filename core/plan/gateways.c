@@ -68,26 +68,36 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
 
 /* Sets the gateway of a route, and the metrics of main's best default through this NIC via the same gateway. If
  * `gateway` is NULL, copies main's default through the NIC, on link or via a gateway. There must be exactly one such
- * default: of several, only main knows which one works. Returns FALSE if the default to copy is missing, not the only
- * one or not simple, or if the gateway is this host. */
+ * default: of several, only main knows which one works. Routers' advertisements do not count beside a configured
+ * default, because any host can send them. Returns FALSE if the default to copy is missing, not the only one or not
+ * simple, or if the gateway is this host. */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
+    gboolean has_configured = FALSE;
     guint count = 0;
 
     IBH_EACH (const IbhRoute, of_main, rails->snapshot->main_by_nic) {
-        if (of_main->ifindex != nic->link->ifindex || of_main->family != route->family || of_main->dst.length)
+        const gboolean configured = !ibh_route_is_advertised(of_main);
+
+        if (of_main->ifindex != nic->link->ifindex || of_main->family != route->family || of_main->dst.length ||
+            configured < has_configured)
             continue;
+        if (configured > has_configured) {
+            has_configured = TRUE;
+            count = 0;
+            best = NULL;
+        }
         count++;
         if (ibh_route_is_simple(of_main) && (!gateway || ibh_ip_equal(&of_main->gateway, gateway)) &&
             (!best || of_main->metric < best->metric))
             best = of_main;
     }
-    if (!gateway && (count != 1 || !best))
+    if (!gateway && count == 1 && best)
+        gateway = &best->gateway;
+    if (!gateway || ibh_rails_is_own_gateway(rails, nic, gateway))
         return FALSE;
-    if (ibh_rails_is_own_gateway(rails, nic, gateway ? gateway : &best->gateway))
-        return FALSE;
-    ibh_route_set_gateway(route, gateway ? gateway : &best->gateway);
+    ibh_route_set_gateway(route, gateway);
     if (best)
         ibh_route_set_metrics(route, best);
     return TRUE;

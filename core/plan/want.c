@@ -105,8 +105,22 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
 
 /* ---- pairs ---- */
 
-/* Adds the pairs of an address. `routes` has learned routes at [learned, learned_end). Of these, an advertised address
- * gets pairs only for the prefixes that contain the address: hosts on the wire must not add many rules. */
+/* TRUE if a NIC that is not a rail has an address in the prefix. */
+static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+        if (nic && nic->status != IBH_NIC_RAIL && ibh_prefix_contains(prefix, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Adds the pairs of an address. `routes` has learned routes at [learned, learned_end), which hosts on the wire may have
+ * made. Two kinds of these get no pair, unless their prefix contains the address: for an advertised address, so that
+ * these hosts cannot add many rules, all of them; for other addresses, those that are outside of the rail's own
+ * prefixes, and where another NIC of this host is: traffic to that NIC's network must not change to the rail. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {
@@ -116,10 +130,11 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
     for (guint i = 0; i < routes->len; i++) {
         IbhPair pair = {.address = address, .to = g_array_index(routes, IbhRoute, i).dst};
 
-        if (advertised && i >= learned && i < learned_end && !ibh_prefix_contains(&pair.to, &address->local))
-            continue;
         IBH_EACH (const IbhRoute, outer, routes)
             pair.level += ibh_prefix_is_inside(&pair.to, &outer->dst) ? 1 : 0;
+        if (i >= learned && i < learned_end && !ibh_prefix_contains(&pair.to, &address->local) &&
+            (advertised || (!pair.level && is_of_another_nic(rails, &pair.to))))
+            continue;
         if (pair.level >= LEVELS_MAX)
             continue;
         pair.theirs = ibh_others_route(rails, nic, address, &pair.to);

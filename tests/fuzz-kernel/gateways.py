@@ -119,12 +119,13 @@ class Gateways:
         return found
 
     def defaults_of(self, device, family):
-        """Main's by this NIC, of whatever form: a list of hops for each."""
+        """Main's by this NIC, of whatever form: a list of hops for each. A router's count only where no other ones are."""
         found = {}
         for one in self.facts.main_routes:
             if one.net.version == family and one.net.prefixlen == 0 and one.kind == "unicast" and one.dev == device:
                 found.setdefault(one.which, []).append(one)
-        return list(found.values())
+        configured = [hops for hops in found.values() if not hops[0].advertised]
+        return configured or list(found.values())
 
     def of_main(self, device, family):
         """Main's default by this NIC, where there is exactly one, and a simple one."""

@@ -5,15 +5,16 @@
 # reason its addresses are served as long as they last.
 . "$(dirname "$0")/lib.sh"
 
-# advertise HOST NIC SECONDS PREFIX…: one advertisement of prefixes of /64, 4294967295: for ever
+# advertise HOST NIC SECONDS PREFIX…: one advertisement of prefixes of /64, 4294967295: for ever; with ROUTER=SECONDS, of a
+# router, too
 advertise() {
     on "$1" python3 - "${@:2}" <<-'END'
-	import ipaddress, socket, struct, sys
+	import ipaddress, os, socket, struct, sys
 	index, seconds = socket.if_nametoindex(sys.argv[1]), int(sys.argv[2])
 	s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
 	s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
 	s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
-	message = struct.pack(">BBHBBHII", 134, 0, 0, 64, 0, 0, 0, 0)
+	message = struct.pack(">BBHBBHII", 134, 0, 0, 64, 0, int(os.environ.get("ROUTER", 0)), 0, 0)
 	for prefix in sys.argv[3:]:
 	    message += struct.pack(">BBBBIII", 3, 4, 64, 0xC0, seconds, seconds, 0) + ipaddress.IPv6Address(prefix).packed
 	s.sendto(message, ("ff02::1", 0, 0, index))
@@ -158,6 +159,33 @@ for n in 1 2 3; do
     at_home_event
 done
 expect_equal "three prefixes that come and go: nothing is written to /var" "$file" "$(kept_rails)"
+
+# ---- an advertisement diverts no packet of a configured address ----
+
+add_nic B eth0 5 fd00:99::2/64
+for n in 0 1; do ip -n B -6 route add default via fd00:16::16:$((n + 1)) dev ib$n metric 10$n; done
+wait_until 5 settled B
+at_home_event
+ways() { # from each rail's address to eth0's network, and beyond
+    local from
+    for from in fd00:16::34:1 fd00:16::34:2; do
+        for to in fd00:99::7 2001:db8::7; do ip -n B -o -6 route get $to from $from | sed -E 's/ table .*//; s/ proto .*//'; done
+    done
+}
+before=$(ways)
+expect_equal "each leaves where its network is, or by its rail's gateway" "eth0 ib0 eth0 ib1" "$(sed -E 's/.* dev ([^ ]+).*/\1/' <<<"$before" | xargs)"
+ROUTER=1800 advertise X eth0 3600 fd00:99::
+for n in 0 1; do wait_until 10 has_address B ib$n fd00:99::; done
+at_home_event
+expect_contains "the kernel has the router" "default via fe80::" "$(ip -n B -6 route show dev ib1)"
+expect_equal "after an advertisement of that network, and of a router" "$before" "$(ways)"
+expect_equal "the advertised address itself leaves by its rail" ib1 "$(ip -n B -o -6 route get fd00:99::7 from "$(own_of ib1 fd00:99::)" | sed -E 's/.* dev ([^ ]+).*/\1/')"
+expect_hook 0 B --check
+for nic in ib0 ib1; do
+    ip -n B -6 route flush default dev $nic
+    ip -n B -6 address flush dev $nic to fd00:99::/64
+done
+ip -n B link del eth0
 
 # ---- a rail whose configured addresses go is none for what is advertised ----
 
