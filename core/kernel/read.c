@@ -66,8 +66,9 @@ gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret
         .special = info->rtm_tos || info->rtm_src_len,
         .encapsulated = attributes[RTA_ENCAP_TYPE] != NULL,
         .cached = (info->rtm_flags & RTM_F_CLONED) != 0,
-        .expires = cacheinfo && (gsize)nla_len(cacheinfo) >= sizeof(struct rta_cacheinfo) &&
-                   ((const struct rta_cacheinfo *)nla_data(cacheinfo))->rta_expires != 0,
+        .expires = cacheinfo && (gsize)nla_len(cacheinfo) >= sizeof(struct rta_cacheinfo)
+                       ? ((const struct rta_cacheinfo *)nla_data(cacheinfo))->rta_expires
+                       : 0,
     };
     route.nexthops = route.ifindex ? 1 : 0;
     if (attributes[RTA_MULTIPATH])
@@ -106,6 +107,8 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
 
     if (!ibh_route_read(header, dump->pool, &route))
         return FALSE;
+    if (route.expires < 0) /* the kernel lists such a route until its next collection, but does not use it */
+        return TRUE;
     if (route.cached != filter->cached || (route.family != AF_INET && route.family != AF_INET6))
         return TRUE;
     if ((filter->table && route.table != filter->table) || (filter->protocol && route.protocol != filter->protocol))

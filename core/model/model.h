@@ -228,7 +228,7 @@ typedef struct {
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
     gboolean encapsulated; /* as in IbhHop; a multipath route has this flag in its hops */
     gboolean cached;       /* IPv6: a path MTU or redirect that the kernel has learned for one host */
-    gboolean expires;      /* IPv6: the route has a lifetime */
+    int expires;           /* IPv6: the lifetime that is left, in clock ticks; negative: it is over; 0: none */
     const guint8 *metrics; /* RTA_METRICS (mtu, advmss, locks, …) as the kernel sent them, in a pool */
     guint metrics_size;    /* 0 if there are none */
 } IbhRoute;

@@ -187,6 +187,18 @@ for nic in ib0 ib1; do
 done
 ip -n B link del eth0
 
+# A router whose lifetime is over is listed for a while, and not used.
+ROUTER=2 advertise X eth0 3600 fd00:18::
+wait_until 10 has_address B ib1 fd00:18::
+at_home_event
+expect_contains "a router alone gives the rails their defaults" "default via fe80::" "$(our_routes B)"
+is_over() { ip -n B -6 route show default dev ib1 | grep -q 'expires -'; }
+wait_until 10 is_over
+at_home_event
+expect_lacks "and takes them when its lifetime is over" default "$(our_routes B)"
+for nic in ib0 ib1; do ip -n B -6 address flush dev $nic to fd00:18::/64; done
+at_home_event
+
 # ---- a rail whose configured addresses go is none for what is advertised ----
 
 advertise X eth0 3600 fd00:16::
