@@ -68,7 +68,8 @@ class Facts:
         # Rails whose addresses rules of others route, or whose subnet main has by a gateway of this host, have no rules of ours,
         # and unbound traffic is spread over them, too.
         theirs = [Rule(*one) for one in self.twin.rules]
-        self.parts = [one.to for one in theirs if one.to and one.priority >= SPREAD_PAIR]
+        self.parts = [one.to for one in theirs if one.to and one.priority >= SPREAD_PAIR and
+                      (not one.source or within("0.0.0.0", [one.source]) >= 0)]
         self.spread_over = self.devices | self.rails | {one[0] for one in self.usable if one[0] in config.candidates and
                                                         config.keys.of(one[0], "manage", "auto") != "no" and
                                                         any(rule.leads(one[1]) for rule in theirs)}
