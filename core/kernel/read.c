@@ -137,7 +137,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
         nla_put_u32(message, RTA_TABLE, filter->table);
     if (filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
-    /* The kernel continues a dump of IPv4 routes at a prefix, so nothing is skipped. */
+    /* The kernel continues a dump of IPv4 routes at an address, and at a position among the routes that begin there: no
+     * other change can make it skip one. */
     if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes,
                           filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error)) {
         if (!dump.is_cut)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order of the operations of a plan. Traffic that worked before keeps working after each operation. To question the
+ * The order of the operations of a plan. Traffic that worked before keeps working after each operation. (The first IPv4
+ * rule of a namespace makes the kernel split its table, which may lose a packet beside many routes.) To question the
  * order, start with the list of steps.
  */
 #include "plan/difference.h"
