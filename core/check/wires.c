@@ -396,8 +396,8 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 }
 
 /* TRUE if peers ask for the address on the rails' wire, and only our sysctl values keep NICs from answering. The
- * address is on lo, a bridge or a dummy, or on a NIC that is not a rail and drops requests, because its rp_filter is
- * strict and its answers would leave through another NIC. */
+ * address is on a link without a wire (lo, a dummy, a tunnel or a bridge), or on a NIC that is not a rail and drops
+ * requests, because its rp_filter is strict and its answers would leave through another NIC. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -15,7 +15,7 @@
 
 struct IbhStore {
     int lock;              /* the descriptor of the lock file; -1 if it is not open */
-    char *path;            /* the path of each file without its ending */
+    char *path;            /* how the paths of this namespace's files in /run/ib-hook begin, without their endings */
     char *state;           /* the text of the state as we loaded or wrote it last */
     GString *rails;        /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
                               returned NULL */

@@ -41,8 +41,8 @@ enum {
     ANNOUNCE,
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     TIGHTEN_RP_FILTER,
-    /* A NIC that has to answer for no address may still get looser ARP sysctls. The looser values come late, when
-     * peers know the final NICs. */
+    /* Even a NIC that need not answer for any address may get looser ARP sysctls. They come late, when peers know the
+     * final NICs. */
     ANSWER_AS_ALLOWED,
     /* The guard is arp_filter=1, see emit_sysctls(). From now on, the strict rp_filter drops the packets that the guard
      * kept away. */

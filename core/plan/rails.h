@@ -22,7 +22,7 @@ typedef enum {
     /* no candidate: up to IBH_WHY_NOT_RDMA */
     IBH_WHY_LOOPBACK,
     IBH_WHY_NAME, /* "all" or "default" */
-    IBH_WHY_PORT, /* a port of `other`, a bond, bridge or VRF; NULL if that link is in another namespace */
+    IBH_WHY_PORT, /* a port of the bond, bridge or VRF `other`, which is NULL if it is in another namespace */
     IBH_WHY_REPRESENTOR,
     IBH_WHY_NOT_RDMA,
     /* no rail */
