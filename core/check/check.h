@@ -29,8 +29,8 @@ typedef struct IbhQuestion {
     const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
     IbhPrefix piece;     /* the piece that has the other host; for IBH_ASK_LOCAL, the destination alone */
     gboolean is_foreign; /* foreign rules route the packet */
-    guint link_length; /* if the source address has no subnet and the packet goes to a host on its link: the length of the
-                      prefix that ibh_check_find_link() finds for the link; else 0 */
+    guint link_length;   /* if the source address has no subnet and the packet goes to a host on its link: the length of
+                        the   prefix that ibh_check_find_link() finds for the link; else 0 */
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index of the question that is asked for this class */
@@ -199,8 +199,8 @@ guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
  * FALSE for a rail that lacks the subnet, and for a NIC that is not a rail, unless the NIC has the rail's link type and
  * has to be silent (ibh_nic_must_be_silent()). */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
-/* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu is not 0. With accept_ra_mtu=0, a smaller MTU is on
- * purpose. */
+/* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu is not 0. With accept_ra_mtu=0, a smaller MTU is
+ * on purpose. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
 gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link);

@@ -312,7 +312,8 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
         g_array_append_val(check->without, next);
         is_proved = !find_next_owner(check, owner, &next);
     }
-    /* Deleting a cached route does no harm, because the kernel learns the route again: say_harm() need not look at it. */
+    /* Deleting a cached route does no harm, because the kernel learns the route again: say_harm() need not look at it.
+     */
     IBH_EACH_BACK (const IbhOwner, gone, check->without) {
         if (gone->route && gone->route->cached)
             IBH_REMOVE(IbhOwner, gone, check->without);

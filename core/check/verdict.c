@@ -17,8 +17,8 @@ static gboolean has_no_subnet(const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
 
-    return question->link_length && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->link_length &&
-           ibh_question_goes_astray(question);
+    return question->link_length && route && route->table == IBH_TABLE_MAIN &&
+           route->dst.length <= question->link_length && ibh_question_goes_astray(question);
 }
 
 /* If unbound traffic takes a route through a link that no peer can be on, returns that link, else NULL. */

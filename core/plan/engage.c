@@ -359,8 +359,9 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
         g_ptr_array_add(rails->nics, nic_new(config, snapshot, link, request));
     index_nics(rails);
     index_addresses(rails);
-    /* First find every NIC that is engaged because of its subnets or settings. Only then look at what earlier runs left:
-     * if an engaged NIC has an address, an old rule for the address must not make another NIC with this address a rail.
+    /* First find every NIC that is engaged because of its subnets or settings. Only then look at what earlier runs
+     * left: if an engaged NIC has an address, an old rule for the address must not make another NIC with this address a
+     * rail.
      */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)

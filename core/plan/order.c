@@ -22,8 +22,8 @@ enum {
      * lead packets to new routes for other destinations. */
     NEW_ROUTES,
     NEW_RULES,
-    /* If table= gives a NIC the table of another NIC, the former holder leaves first. If the former holder is a rail, it
-     * has its new rules by now, unless it takes a table, too: then main decides until TAKING_RULES. */
+    /* If table= gives a NIC the table of another NIC, the former holder leaves first. If the former holder is a rail,
+     * it has its new rules by now, unless it takes a table, too: then main decides until TAKING_RULES. */
     LEAVING_RULES,
     LEAVING_ROUTES,
     TAKING_ROUTES,

@@ -813,7 +813,8 @@ static void test_messages(void **state)
          "missing (3 changes)");
     assert_int_equal(find_code(&spread, "rule-missing")->severity, IBH_WARNING);
     SAID(find_code(&strict, "sysctl-wrong")->message, "it answers ARP for other NICs' addresses, too: arp_ignore=1");
-    SAID(find_code(&off, "sysctl-wrong")->message, "it does not have the value that it should: arp_ignore=1 instead of 0");
+    SAID(find_code(&off, "sysctl-wrong")->message,
+         "it does not have the value that it should: arp_ignore=1 instead of 0");
     SAID(find_code(&other, "foreign-rule")->message,
          "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");

@@ -251,8 +251,7 @@ static const struct {
     {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_NO_PATH, 1, NO_RDMA, "manager finds no path: Invalid argument"},
     {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_REFUSED, 1, NO_RDMA, "does not send RDMA requests: Invalid argument"},
     {HOST, TWO_PEERS RDMA, 2, 0, 0, IBH_RDMA_BLOCKED, 1, NO_RDMA, "hangs in the kernel"},
-    {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_DEVICE, 2, "ib1 error rdma-no-device",
-     "this NIC has no RDMA device"},
+    {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_DEVICE, 2, "ib1 error rdma-no-device", "this NIC has no RDMA device"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_ECHO, 0, "", NULL},
     {HOST, TWO_PEERS RDMA, 10, 0, ENOENT, IBH_RDMA_NO_MODULE, 0, "ib1 error module-missing", "module rdma_ucm is not"},
 };

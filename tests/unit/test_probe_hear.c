@@ -144,7 +144,8 @@ static const struct {
     /* what drops before a packet leaves, where none was seen to leave, or to wait for a hardware address */
     {IBH_FACT_QUEUE, 3, 9, 0, "ib1 error probe-not-sent", HELD "the drop counter of its queue (qdisc) grows; " WAY_OUT},
     {IBH_FACT_QUEUE, 3, 9, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
-    {IBH_FACT_QUEUE, 3, 9, ONE, "ib1 error probe-not-sent", HELD "the drop counter of its queue (qdisc) grows; " WAY_OUT},
+    {IBH_FACT_QUEUE, 3, 9, ONE, "ib1 error probe-not-sent",
+     HELD "the drop counter of its queue (qdisc) grows; " WAY_OUT},
     {IBH_FACT_QUEUE, 3, 1, ONE, "ib1 error probe-not-sent", HELD WAY_OUT}, /* not by so many */
     {IBH_FACT_QUEUE, 2, 9, ONE, "ib1 error probe-not-sent", HELD WAY_OUT},
     {IBH_FACT_QUEUE, 3, 9, ONE | LEFT, "ib1 error probe-lost", "some echoes get lost"},
