@@ -29,14 +29,16 @@ typedef struct IbhQuestion {
     const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
     IbhPrefix piece;     /* the piece that has the other host; for IBH_ASK_LOCAL, the destination alone */
     gboolean is_foreign; /* foreign rules route the packet */
-    guint link_length;   /* if the source address has no subnet and the packet goes to a host on its link: the length of
-                        the   prefix that ibh_check_find_link() finds for the link; else 0 */
+    /* If the source address has no subnet, and the packet goes to a host on its link: the length of the prefix that
+     * ibh_check_find_link_prefix() finds for the link; else 0. */
+    guint link_length;
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index of the question that is asked for this class */
-    IbhTrace got; /* the result of the walk through `actual`; after the kernel's answer, with the route that the kernel
-                     has chosen. If the packet would go wrong even with all our rules and routes in place: the result
-                     of the walk through `repaired` */
+    /* The result of the walk through `actual`. If the kernel answers with another route that was read, this route
+     * replaces the walk's. If the packet would still go wrong, but another way, with all our rules and routes in place,
+     * `got` becomes the result of the walk through `repaired`. */
+    IbhTrace got;
     /* Set when the question has been answered: */
     IbhGrade grade;     /* of `got`; but IBH_RIGHT if `apply_repairs`, and IBH_DOUBTFUL if the kernel's answer fits no
                            route that was read, or if the kernel does not deliver a packet from this host to itself */
@@ -102,7 +104,7 @@ gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* For an address that has no subnet, sets `ret_prefix` to the shortest prefix that contains the address and that the
  * main table routes on link through the address's NIC. Such a prefix is the network on the NIC's wire. The default
  * route does not count. FALSE if there is no such route, or if the address has a subnet. */
-gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
+gboolean ibh_check_find_link_prefix(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
 /* TRUE if the NIC has an address of this family for which we want rules and routes. */
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
 /* TRUE if foreign rules route packets from this address to `to`: the pair with the longest prefix that contains `to`

@@ -160,7 +160,7 @@ gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, cons
     if (selectors & IBH_SELECT_FWMARK)
         matches &= !(by->mark & by->mask);
     if (selectors & IBH_SELECT_TOS)
-        matches &= !(by->dscp_mask ? by->tos >> 2 : by->tos);
+        matches &= !by->tos;
     if (selectors & IBH_SELECT_UID)
         matches &= !by->uid[0];
     if (selectors & IBH_SELECT_PORT)

@@ -85,7 +85,7 @@ static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     return zones;
 }
 
-gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix)
+gboolean ibh_check_find_link_prefix(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix)
 {
     const guint bits = ibh_ip_bits(&address->local);
 
@@ -254,7 +254,7 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
         g_autoptr(GArray) zones = find_zones(check->rails, nic, address);
-        IbhPrefix link;
+        IbhPrefix link_prefix;
         IbhPiece *end;
 
         if (owner && owner != nic)
@@ -263,9 +263,10 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
             if (zone->ip.family == address->local.family)
                 ask_zone(check, nic, address, zone);
         }
-        if (ibh_check_find_link(check, address, &link) && !has_zone_around(zones, &link)) {
-            for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link, &end); piece < end; piece++)
-                ask_piece(check, nic, address, piece, link.length);
+        /* an address without a subnet: ask about the network on its NIC's link */
+        if (ibh_check_find_link_prefix(check, address, &link_prefix) && !has_zone_around(zones, &link_prefix)) {
+            for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link_prefix, &end); piece < end; piece++)
+                ask_piece(check, nic, address, piece, link_prefix.length);
         }
         ask_beyond(check, nic, address, zones);
         ask_local(check, nic, &address->local, zones);

@@ -65,7 +65,7 @@ static gboolean has_other_length(IbhSubject *about)
     IbhPrefix link;
 
     if (!wider || about->other->status != IBH_NIC_RAIL || about->other->link->type != about->nic->link->type ||
-        ibh_check_find_link(check, address, &link))
+        ibh_check_find_link_prefix(check, address, &link))
         return FALSE;
     if (find_wider(about->nic, &address->subnet) || ibh_nic_serves_subnet(about->other, &address->subnet) ||
         reaches_rest(about, &wider->subnet))

@@ -196,10 +196,11 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
     }
     finding = ibh_check_add_finding(
         check, question->nic, "link-group", owner,
-        foreign_rule ? ibh_remedy_advice("%s asks for link groups, too; if it may apply to %s: sudo ip "
-                                         "link set dev %s group default",
-                                         foreign_rule, link->name, word)
-                     : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
+        foreign_rule
+            ? ibh_remedy_advice("the command may change what %s does with routes through %s, because it "
+                                "suppresses link groups, too; if that is right: sudo ip link set dev %s group default",
+                                foreign_rule, link->name, word)
+            : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
         "%s", text);
     ibh_finding_add_text(finding, iface, g_steal_pointer(&text));
     if (ibh_question_goes_astray(question))

@@ -37,6 +37,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
 /* Returns the NIC that answers ARP for this IPv4 address, before or after the plan. That is the address's own NIC if
  * our rules or foreign rules route packets from the address, or if arp_ignore silences the NIC of main's route to the
- * address; else the NIC of main's route. A default route of main does not count. NULL if there are neither such rules
- * nor such a route. */
+ * address; else the NIC of main's route. Of main's routes, only those of protocol kernel and those through candidates
+ * count, and no default. NULL if there are neither such rules nor such a route. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

@@ -191,7 +191,7 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
     IbhNicStatus status = IBH_NIC_RAIL; /* not yet in `nic`: has_remains() asks which NICs are rails */
     IbhWhy why = nic->is_engaged ? nic->reason.why : IBH_WHY_STAYS;
 
-    nic->shares_nothing = !nic->is_engaged && are_partners_all_there(rails, nic);
+    nic->is_alone_for_good = !nic->is_engaged && are_partners_all_there(rails, nic);
     if (nic->kept) {
         status = IBH_NIC_HELD;
         why = IBH_WHY_KEPT;
@@ -201,7 +201,7 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
     } else if (!has_any_address(nic)) {
         status = IBH_NIC_NO_ADDRESS;
         why = IBH_WHY_NO_ADDRESS;
-    } else if (!nic->is_engaged && (nic->shares_nothing || !has_remains(rails, nic))) {
+    } else if (!nic->is_engaged && (nic->is_alone_for_good || !has_remains(rails, nic))) {
         status = IBH_NIC_ALONE;
         why = find_partner(rails, nic, TRUE, &nic->reason) ? IBH_WHY_ADVERTISED : IBH_WHY_NOT_SHARED;
     } else if (nic->held) {

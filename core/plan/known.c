@@ -143,7 +143,7 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
     else if (was_rail && nic->status == IBH_NIC_ALONE && ibh_nic_lack(nic) == IBH_IS_THERE &&
              has_lost_subnet(rails, nic, known))
         known->why = IBH_LACKS_SUBNET;
-    else if (was_rail && nic->status == IBH_NIC_ALONE && (nic->shares_nothing || !shares_a_subnet(nic, known)))
+    else if (was_rail && nic->status == IBH_NIC_ALONE && (nic->is_alone_for_good || !shares_a_subnet(nic, known)))
         known->why = IBH_FORGOTTEN;
     else
         known->why = ibh_nic_lack(nic);

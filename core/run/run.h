@@ -93,7 +93,7 @@ void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
  * the socket is full. A signal handler calls this function, so it must not allocate memory or take locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);
 
-/* ---- the start of main(): cleans up what the caller left, so that later code can rely on it ---- */
+/* ---- the start of main(): umask, signals and descriptors 0 to 2, whatever the caller left; no core dumps ---- */
 
 void ibh_process_start(void);
 

@@ -43,7 +43,7 @@ expect_contains "and what it does" "172.16.34.2 leaves through ib0: ib1 is in li
 expect_equal "its fix" "sudo ip link set dev ib1 group default" "$(json '.findings[].fix')"
 ip -n B rule add priority 9 to 198.18.0.0/15 lookup 200 suppress_ifgroup 0
 expect_hook 1 B --check --json
-expect_contains "where a rule asks for groups the command is advice" "if it may apply to ib1: sudo ip link set dev ib1 group default" \
+expect_contains "where a rule asks for groups the command is advice" "if that is right: sudo ip link set dev ib1 group default" \
     "$(json '.findings[] | select(.code == "link-group") | .advice')"
 ip -n B rule del priority 9
 expect_hook 1 B --check --json
