@@ -69,7 +69,8 @@ typedef struct IbhCheck {
                             tries what happens without them */
     GArray *pieces;      /* IbhPiece, in order; without single addresses that no other host can have, and without
                             prefixes that longer prefixes cover completely */
-    GHashTable *classes; /* what decides, as text → index of the question that is asked, + 1 */
+    GHashTable *classes; /* a class of questions, as text (see add_question()) → 1 + the index of its representative,
+                            the one question that the kernel is asked */
     gboolean has_source_routes6;    /* IPv6 has routes for one source prefix, which only the kernel can follow */
     gboolean has_rule_before_local; /* the first rule of IPv4 or of IPv6 does not lead to table local */
     gboolean asks_bound; /* ask about bound sockets, too, because a foreign rule has oif, or IPv4 has error routes */

@@ -112,11 +112,11 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
     if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !is_segment))
         return IBH_NOTED;
-    /* The route may lead to a smaller subnet of the other rail, inside the subnet of `near`. If the smaller subnet has
-     * room for one peer only, it is a direct cable, and we note the route. We also note the route if the other rail is
-     * not in the whole subnet of `near`: then the smaller subnet may have a wrong prefix length, which has a finding of
-     * its own (prefix-differs). But if the other rail is in both subnets, its route takes a part of the subnet away
-     * from the rail that the question is about. */
+    /* The route leads onto the link of another rail. We only note the route if its destination is exactly a subnet of
+     * that rail, and one of two things holds. Either the subnet has room for one peer only: then it is a direct cable.
+     * Or that rail has no address in exactly the subnet of `near`: then the smaller subnet may have a wrong prefix
+     * length, which has a finding of its own (prefix-differs). But if that rail has addresses in both subnets, its
+     * route takes a part of the subnet away from the rail that the question is about. */
     if (ibh_nic_serves_subnet(through, &route->dst) &&
         (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(through, &near->subnet)))
         return IBH_NOTED;

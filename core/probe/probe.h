@@ -70,8 +70,8 @@ typedef struct {
 } IbhProbeClaim;
 
 /* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims that
- * ibh_probe_take_claim() believes, also those for which nobody asked: for the address of a peer or gateway, claims
- * heard on this wire; for an address of this host, claims heard on the wire of any NIC that probes. */
+ * ibh_probe_take_claim() believes, including unsolicited ones. For the address of a peer or gateway, these are the
+ * claims heard on this wire; for an address of this host, the claims heard on the wire of any NIC that probes. */
 typedef struct IbhProbeHop IbhProbeHop;
 struct IbhProbeHop {
     const IbhLink *link;
