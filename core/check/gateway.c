@@ -77,7 +77,8 @@ static const char *why_no_gateway(const IbhSubject *about)
         if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
             return "remote= without \"via\" needs a default route of the rail, and the rail has none";
     }
-    /* The finding address-unusable may already say that the rail's address has no subnet. */
+    /* Say nothing if a route leads further, or if the NIC has a finding address-unusable: its cause may be the missing
+     * subnet that why_no_room() would report. */
     if (leads_further(check, nic, family) ||
         ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL))
         return NULL;

@@ -281,7 +281,9 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
         return;
     if (actual.passed)
         report_group(check, question, actual.passed);
-    /* If the packet goes right with all our rules and routes in place, --apply repairs it. */
+    /* Grade the packet again, with all our rules and routes in place. If it then goes right, --apply repairs it: keep
+     * the way that it goes now. Otherwise keep the way that it would go then, so that the finding blames what --apply
+     * does not repair. */
     as_it_is = *question;
     question->got = repaired;
     ibh_question_grade(check, question);

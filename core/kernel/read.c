@@ -96,9 +96,10 @@ typedef struct {
     gboolean is_cut; /* there are more routes than the limit */
 } RouteDump;
 
-/* Filter again: kernels without strict dumps send everything, including routes of MPLS and multicast. Two members need
- * no check: `ifindex`, which ibh_netlink_read_main() sets for strict kernels only, and `family`, which every kernel
- * with this family applies. (IPv6 alone is asked for only if a rail has an IPv6 address.) */
+/* Filter again: kernels without strict dumps send everything, including routes of MPLS and multicast. Two members of
+ * the filter need no check here. ibh_netlink_read_main() sets `ifindex` for strict kernels only. Every kernel that
+ * supports `family` applies it; a kernel without IPv6 would send all families, but we ask for AF_INET6 alone only if a
+ * rail has an IPv6 address. */
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;

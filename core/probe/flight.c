@@ -151,7 +151,7 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
     for (; flight->begun < flight->probe->pairs->len; flight->begun++) {
         IbhProbePair *pair = ibh_probe_pair(flight->probe, flight->begun);
         const int family = ibh_probe_is_ipv6(pair);
-        const gboolean takes = ibh_probe_takes_entry(pair);
+        const gboolean takes = ibh_probe_adds_entry(pair);
 
         if (takes && flight->added[family] >= MAX(flight->room[family], 1))
             break;
@@ -198,7 +198,7 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
 void ibh_flight_end(IbhFlight *flight, IbhProbePair *pair)
 {
     pair->step = IBH_STEP_GONE;
-    flight->added[ibh_probe_is_ipv6(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
+    flight->added[ibh_probe_is_ipv6(pair)] -= ibh_probe_adds_entry(pair) ? 1 : 0;
     while (flight->gone < flight->begun && ibh_probe_pair(flight->probe, flight->gone)->step == IBH_STEP_GONE)
         flight->gone++;
 }

@@ -367,7 +367,7 @@ guint ibh_probe_full_size(const IbhProbePair *pair)
 
 /* ---- neighbours ---- */
 
-gboolean ibh_probe_takes_entry(const IbhProbePair *pair)
+gboolean ibh_probe_adds_entry(const IbhProbePair *pair)
 {
     return ibh_probe_is_direct(pair) && !pair->hop->in_table;
 }

@@ -312,7 +312,7 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe);
  * their questions. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* TRUE if this pair adds the entry for its peer to the neighbour table. */
-gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
+gboolean ibh_probe_adds_entry(const IbhProbePair *pair);
 
 /* ---- which packet is sent next ---- */
 

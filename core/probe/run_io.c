@@ -100,7 +100,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
 
             if (pair->step != IBH_STEP_FINISHED)
                 continue;
-            if (ibh_probe_takes_entry(pair) && !pair->hop->fixed)
+            if (ibh_probe_adds_entry(pair) && !pair->hop->fixed)
                 (void)ibh_netlink_change_neighbour(prober->netlink, FALSE, ibh_probe_link(pair)->ifindex,
                                                    ibh_probe_peer(pair), NULL);
             ibh_flight_end(flight, pair);

@@ -72,7 +72,8 @@ typedef struct {
     gint64 rest;           /* how long to rest after the last look */
     Burst any;             /* all reports but `ours`; every look answers them */
     Burst ours;            /* reports about our NICs, and about deletions of our rules and routes */
-    gboolean answers_ours; /* the next look answers `ours`, too: `ours` had a report, or the look changed something */
+    gboolean answers_ours; /* the look that comes next, or is running, answers `ours`, too: `ours` had a report, or this
+                              look has changed something */
     gint64 retry;          /* how long to wait after the last failure; 0: the last look did not fail */
     gint64 alive;          /* when to give systemd a sign of life; NEVER: systemd expects none */
     GArray *backoff;       /* the units whose changes another program undoes (backoff.h) */

@@ -150,8 +150,8 @@ static void test_window_without_entries(void **state)
     assert_int_equal(sky.sent[IBH_ASK_ECHO], 7);
     find_entry(&sky, 6); /* by its own echo: it is ours, and deleted */
     find_entry(&sky, 7); /* whose turn has not come: another program's */
-    assert_true(ibh_probe_takes_entry(pair_at(&sky.world, 6)));
-    assert_false(ibh_probe_takes_entry(pair_at(&sky.world, 7)));
+    assert_true(ibh_probe_adds_entry(pair_at(&sky.world, 6)));
+    assert_false(ibh_probe_adds_entry(pair_at(&sky.world, 7)));
 }
 
 /* Nothing but who it is, is asked of a peer that is silent; a little longer where the kernel asked for nothing. */
