@@ -35,9 +35,9 @@ typedef struct IbhQuestion {
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index of the question that is asked for this class */
-    /* The result of the walk through `actual`. If the kernel answers with another route that was read, this route
-     * replaces the walk's. If the packet would still go wrong, but another way, with all our rules and routes in place,
-     * `got` becomes the result of the walk through `repaired`. */
+    /* The result of the walk through `actual`. If the kernel names a different route, and that route is among those we
+     * read, it replaces the walk's route. If the packet goes wrong, and with all our rules and routes in place it would
+     * take a different route but still go wrong, `got` becomes the result of the walk through `repaired`. */
     IbhTrace got;
     /* Set when the question has been answered: */
     IbhGrade grade;     /* of `got`; but IBH_RIGHT if `apply_repairs`, and IBH_DOUBTFUL if the kernel's answer fits no

@@ -42,7 +42,7 @@ typedef enum {
     IBH_OF_MISSING_RAILS,
     IBH_OF_MORE_RAILS,
     IBH_OF_PLAN,                                       /* + the IbhOpType of the most important operation */
-    IBH_OF_MISSED = IBH_OF_PLAN + IBH_OP_NEIGH_DEL + 1 /* + IbhMissing: missed */
+    IBH_OF_MISSED = IBH_OF_PLAN + IBH_OP_NEIGH_DEL + 1 /* missed; + its IbhMissing */
 } IbhRowScope;
 
 typedef struct IbhSubject IbhSubject;

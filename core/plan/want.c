@@ -78,10 +78,10 @@ static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
     return is_near;
 }
 
-/* Adds main's on-link routes that are near the NIC's addresses, until T has `most` routes: a router's /64 beside a
- * DHCPv6 lease of /128, a /32 to a DNS server, a prefix that a router announces inside the rails' subnet. With
- * `learned`, adds only routes that DHCP or a router made, but no router's prefix that is shorter than /64; without,
- * only other routes. */
+/* Adds main's on-link routes that are near the NIC's addresses, for example a router's /64 beside a DHCPv6 lease of
+ * /128, a /32 to a DNS server, or a prefix that a router announces inside the rails' subnet. Stops when T has `most`
+ * routes. With `learned`, adds only routes that DHCP or a router made, but no router's prefix that is shorter than /64;
+ * without `learned`, adds only the other routes. */
 static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
                              GArray *routes)
 {
