@@ -260,7 +260,7 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
             unread = ibh_tree_has(tree, "%s/gids/%d", directory, i);
             break;
         }
-        if (!ibh_ip_is_unicast(&gid.ip))
+        if (!ibh_ip_is_unicast(&gid.ip)) /* all zeros: an empty entry */
             continue;
         unmap(&gid.ip);
         ibh_sysfs_read_ndev(tree, directory, i, gid.ndev);

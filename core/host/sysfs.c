@@ -92,7 +92,7 @@ static gboolean is_above_device(const Port *port, const GArray *links, const Ibh
  * whether our netdev of this name is the port's. iWARP before Linux 6.6 names no netdev. */
 static gboolean is_of_port_or_above(const Port *port, const GArray *links, const IbhLink *link)
 {
-    if (link->type == ARPHRD_INFINIBAND && !ibh_ip_is_unicast(&port->gid))
+    if (link->type == ARPHRD_INFINIBAND && !ibh_ip_is_unicast(&port->gid)) /* all zeros: the table is empty */
         return is_of_port(port, link->name);
     if (link->type == ARPHRD_INFINIBAND)
         return link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;

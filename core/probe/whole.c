@@ -97,32 +97,11 @@ static void report_separate_wires(IbhProbe *probe)
 typedef enum {
     AS_HOST,    /* another host */
     AS_POD,     /* a macvlan on one of our NICs, in another network namespace */
+    AS_ROUTER,  /* the router of a private VLAN: a proxy that is right */
     AS_PROXY,   /* a proxy, which answers for other hosts */
     AS_OWN_NIC, /* a NIC of this host that is not a rail */
     N_KINDS
 } Kind;
-
-/* Names the claimants of one address that are of one kind: NICs of this host by their names, others by their hardware
- * addresses. Returns NULL if there are none. Equal texts are the same pointer. */
-static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind kind)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_autofree char *text = NULL;
-
-    IBH_EACH_CLAIM (claim, hop) {
-        const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
-        gboolean is_child = FALSE;
-        Kind found;
-
-        IBH_EACH (const IbhLladdr, child, probe->children)
-            is_child |= ibh_lladdr_equal(child, &claim->lladdr);
-        found = own ? AS_OWN_NIC : is_child ? AS_POD : claim->proxy ? AS_PROXY : AS_HOST;
-        if (found == kind)
-            g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
-    }
-    text = names->len ? ibh_probe_join_names(names, IBH_PROBE_NAMED, 0) : NULL;
-    return ibh_probe_keep_text(probe, text);
-}
 
 /* TRUE if the only host that claims our address is also the only one that claims the addresses of this rail's peers or
  * gateways, and all echoes come back: then it is the router of a private VLAN, which rightly answers for all hosts on
@@ -144,6 +123,32 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     return any;
 }
 
+/* Names the claimants of one address that are of one kind: NICs of this host by their names, others by their hardware
+ * addresses. Returns NULL if there are none. Equal texts are the same pointer. */
+static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind kind)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *text = NULL;
+
+    IBH_EACH_CLAIM (claim, hop) {
+        const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+        gboolean is_child = FALSE;
+        Kind found;
+
+        IBH_EACH (const IbhLladdr, child, probe->children)
+            is_child |= ibh_lladdr_equal(child, &claim->lladdr);
+        found = own                           ? AS_OWN_NIC
+                : is_child                    ? AS_POD
+                : !claim->proxy               ? AS_HOST
+                : is_private_vlan(probe, hop) ? AS_ROUTER
+                                              : AS_PROXY;
+        if (found == kind)
+            g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
+    }
+    text = names->len ? ibh_probe_join_names(names, IBH_PROBE_NAMED, 0) : NULL;
+    return ibh_probe_keep_text(probe, text);
+}
+
 /* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is the hop of the first address. */
 static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
@@ -163,7 +168,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
             "a macvlan of this host, in another network namespace (a pod), has %s, too: %s claims it, "
             "by %s, so peers send to one or the other",
             ips, who, arp);
-    if (kind == AS_PROXY && is_private_vlan(probe, hop))
+    if (kind == AS_ROUTER)
         return ibh_finding_add(probe->findings, rail, IBH_INFO, "proxy-arp", ibh_remedy_advice("no action is needed"),
                                "%s answers %s for %s, of this host, and for all peers, and every peer is reached: it "
                                "is the router of a private VLAN",
@@ -195,7 +200,6 @@ void ibh_probe_report_strangers(IbhProbe *probe)
             whos[i] = name_strangers(probe, hops->pdata[i], kind);
         for (guint first = 0; first < hops->len; first++) {
             const IbhProbeHop *hop = hops->pdata[first];
-            const gboolean is_vlan = is_private_vlan(probe, hop);
             const char *who = whos[first];
             g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
             g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
@@ -207,7 +211,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
             for (guint i = first; i < hops->len; i++) {
                 const IbhProbeHop *same = hops->pdata[i];
 
-                if (whos[i] != who || same->ip.family != hop->ip.family || is_private_vlan(probe, same) != is_vlan)
+                if (whos[i] != who || same->ip.family != hop->ip.family)
                     continue;
                 g_array_append_val(ips, same->ip);
                 if (kind != AS_OWN_NIC)
