@@ -67,7 +67,7 @@ static gboolean G_GNUC_PRINTF(2, 3) reject_line(Reader *reader, const char *form
 /* ---- keys and values: each read_*() here returns the reason why it rejects the text, or NULL ------------------- */
 
 #define NOT_ALLOWED "not allowed"
-#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write the number without it"
+#define LEADING_ZERO "a leading zero, which makes the ip command read it as octal; write the number without it"
 
 typedef struct {
     const char *text; /* NULL ends the list */

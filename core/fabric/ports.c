@@ -62,7 +62,7 @@ static gboolean is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-/* The physical state is known if it is one of InfiniBand's. Some iWARP drivers say 0; Omni-Path has further numbers. */
+/* Ignores a physical state that is not one of InfiniBand's: some iWARP drivers say 0; Omni-Path has further numbers. */
 gboolean ibh_port_is_active(const IbhPort *port)
 {
     const int phys = port->phys.number;

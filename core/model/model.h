@@ -405,8 +405,9 @@ char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
 
 /* Saves the administrator's value of each sysctl that these operations (IbhOp *) have changed; drops the value if they
- * have restored it. With `done` FALSE, before the operations run: keeps earlier entries, and saves the administrator's
- * value with each value that is to be set, because the run may be killed between two operations. */
+ * have restored it. An entry is a pair: a value that we set, and the administrator's value that it replaced. With
+ * `done` FALSE, before the operations run: adds the new entries and keeps earlier ones, because if the run is killed
+ * between two operations, either value may stand. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Drops the saved sysctls of NICs that no longer exist. In the other entries, updates names and hardware addresses. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);

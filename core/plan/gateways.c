@@ -66,8 +66,8 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* Sets the gateway of a route, and the metrics of main's best default through this NIC via the same gateway. If
- * `gateway` is NULL, copies main's default through the NIC, on link or via a gateway. There must be exactly one such
+/* Sets the gateway of `route`, and copies to it the metrics of main's best default through this NIC via this gateway.
+ * If `gateway` is NULL, copies main's default through the NIC, on link or via a gateway. There must be exactly one such
  * default: of several, only main knows which one works. Routers' advertisements do not count beside a configured
  * default, because any host can send them. Returns FALSE if the default to copy is missing, not the only one or not
  * simple, or if the gateway is this host. */

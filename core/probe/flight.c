@@ -65,12 +65,13 @@ static guint size_of_try(const IbhProbePair *pair, guint try)
 }
 
 /* Returns TRUE if `shot` should be sent now. If the question has to wait, returns FALSE, and lowers *ret_due to the end
- * of the wait, if that is earlier. If the question is unwanted, answered or given up, only returns FALSE. */
+ * of the wait, if that is earlier. If the question is unwanted, given up, or answered (IBH_ASK_WHO waits for more
+ * answers), only returns FALSE. */
 static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
     const IbhProbeAsk ask = shot->ask;
-    /* who has the address is asked a second time only if nobody answered */
+    /* IBH_ASK_WHO is sent a second time only if nobody has answered. */
     const guint most = ask == IBH_ASK_WHO && pair->hop && ibh_hop_has_answer(pair->hop) ? 1 : asks[ask].tries;
     guint *tries = &pair->tries[ask];
 
@@ -93,9 +94,10 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 /* Returns TRUE if an echo should be sent now. Returns FALSE if the pair waits until *ret_due, or if all its echoes are
  * answered or given up.
  *
- * If no echo has gone out, and the kernel has not even asked for the hardware address, the kernel may have asked before
- * the run began. When the time for an answer is over, it gives up the entry and drops the packets that wait, without
- * asking again. So one more echo is sent, which does not count: it makes the kernel ask. */
+ * If no echo was seen to leave, and the kernel was not heard to ask for the hardware address, the kernel may have asked
+ * just before the run, and our echoes wait for that answer. When its time is over, the kernel gives up the entry and
+ * drops the waiting packets, without asking again. So one more echo is sent, which does not count: it makes the kernel
+ * ask. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;

@@ -125,8 +125,8 @@ static char *why_left_to_main(const IbhProbePair *pair)
 }
 
 /* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only. So the
- * gateway of the matching route differs from the gateway used. For a multipath route, the kernel always tells the first
- * hop of the matching route, so a difference means nothing. */
+ * gateway of the matching route differs from the gateway used. For a multipath route, the kernel always reports the
+ * first hop of the matching route, so a difference means nothing. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;

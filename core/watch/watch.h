@@ -18,9 +18,10 @@ gboolean ibh_watch_run(const char *config, const char *sysfs);
  * process or several may have it. */
 char *ibh_netlink_port_holder(guint32 port);
 
-/* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail once when the rail has
- * been missing for a while, and again at once when the rail is back. `missed` has all rails that could be missing, and
- * whether each of them is; NULL: not known. `last` has the rails of the last call, and is empty at the first call.
+/* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail when it has been missing
+ * for a while; after that, at once when the rail is back, or missing for another reason. `missed` has all rails that
+ * could be missing, and whether each of them is; NULL: not known. `last` has the rails of the last call, and is empty
+ * at the first call.
  * Returns when to call this function again; G_MAXINT64: not before something happens. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 

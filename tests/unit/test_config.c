@@ -19,7 +19,7 @@
 #define REMOTE "use PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"
 #define NO_GATEWAY "not allowed; use auto, none, peer, first, last or an address"
 #define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
-#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write the number without it; "
+#define LEADING_ZERO "a leading zero, which makes the ip command read it as octal; write the number without it; "
 #define NO_TABLE "neither a table's number nor a known name; " TABLE_ALLOWED
 
 /* ---- set-up ---------------------------------------------------------------------------------------- */
