@@ -54,19 +54,19 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 /* ---- NICs that are no rails ---- */
 
 /* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because it cut off the person
- * who ran it; so the remedy for a kept NIC is to correct the configuration first. If no rail is left, one command ends
- * all holds, so all held NICs share one finding. */
+ * who ran it; so the remedy for a kept NIC is to correct the configuration first. If no rail is left, and all held NICs
+ * have the same remedy, one command ends all holds, so these NICs share one finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
-    gboolean has_rails = FALSE;
+    gboolean has_others = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
-        has_rails |= nic->status == IBH_NIC_RAIL;
+        has_others |= nic->status == IBH_NIC_RAIL || (nic->status == IBH_NIC_HELD && nic->kept != about->nic->kept);
     ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is not a rail");
-    about->owner = has_rails ? NULL : "";
+    about->owner = has_others ? NULL : "";
     about->remedy = about->nic->kept ? "correct the configuration, then: sudo ib-hook --apply --confirm 60"
-                    : has_rails      ? NULL
+                    : has_others     ? NULL
                                      : "$ ib-hook --apply";
     return about->nic->status == IBH_NIC_HELD;
 }

@@ -791,6 +791,7 @@ static void test_messages(void **state)
     g_auto(World) kept = look(HOST RAIL0 RAIL1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) kept_astray = look(HOST RAIL0 RULE1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
+    g_auto(World) held_and_kept = look(HOST "hold ib0\nkeep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) mtu6 = look(MTU6(ADDRESSES6 RAIL60 RAIL61), NULL);
     g_auto(World) plain = look(HOST, NULL);
     g_auto(World) lucky = look(HOST ROUTE0 RAIL1 "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup "
@@ -830,6 +831,8 @@ static void test_messages(void **state)
     assert_null(find_code(&kept_astray, "route-missing")->fix); /* it would put the configuration in force */
     SAID(find_code(&kept, "held")->advice, "correct the configuration, then: sudo ib-hook --apply --confirm 60");
     assert_string_equal(find_code(&all_held, "held")->fix, "sudo ib-hook --apply");
+    assert_string_equal(find_code(&held_and_kept, "held")->fix, "sudo ib-hook --apply --iface ib0");
+    assert_int_equal(find_code(&held_and_kept, "held")->ifaces->len, 1);
     assert_null(find_code(&mtu6, "mode-mtu")->fix);
     SAID(find_code(&mtu6, "mode-mtu")->advice, "carries 9000 bytes: sudo sysctl -w net/ipv6/conf/ib1/mtu=9000;");
 }
