@@ -29,8 +29,8 @@ typedef struct IbhQuestion {
     const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
     IbhPrefix piece;     /* the piece that has the other host; for IBH_ASK_LOCAL, the destination alone */
     gboolean is_foreign; /* foreign rules route the packet */
-    /* If the source address has no subnet, and the packet goes to a host on its link: the length of the prefix that
-     * ibh_check_find_link_prefix() finds for the link; else 0. */
+    /* If the source address has no subnet, and the packet goes to a host on the address's link: the length of the
+     * prefix that ibh_check_find_link_prefix() finds for this link; else 0. */
     guint link_length;
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
@@ -118,11 +118,12 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all our rules and routes ---- */
 
-/* IDEAL and REPAIRED have the rules and routes of main=spread as they stand. In both, a link whose group is our mark
+/* All models have a local route to each of this host's addresses (IbhCheck.own), even if the kernel lacks the route.
+ * IDEAL and REPAIRED have the rules and routes of main=spread as they stand. In both, a link whose group is our mark
  * counts as a link of the default group. */
 typedef enum {
-    IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, local routes to this
-                          host's addresses, and the rules and routes that we want */
+    IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, and the rules and routes
+                          that we want */
     IBH_MODEL_ACTUAL,  /* the snapshot and the facts */
     IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want */
 } IbhModelKind;
@@ -157,8 +158,8 @@ gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
 
 void ibh_check_cut_pieces(IbhCheck *check); /* sets check->pieces */
-/* Returns the first piece inside this prefix, or `*ret_end` if there is none. Sets `*ret_end` to the first piece behind
- * the prefix. */
+/* Returns the first piece that this prefix covers, or `*ret_end` if there is none. Sets `*ret_end` to the first piece
+ * behind the prefix. */
 IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
 /* ---- say.c: causes, and where a packet goes, in words; the caller frees them ---- */

@@ -31,8 +31,8 @@ typedef struct {
     GArray *managers;   /* IbhManager */
     GArray *scripts;    /* IbhScript */
     GArray *routes;     /* IbhRoute: those of main, local and the tables of foreign rules, except candidates' tables and
-                           tables with more than 10,000 routes; then cached routes that may lead packets of rails
-                           astray */
+                           tables with more than 10,000 routes; then up to 256 cached routes that may lead packets
+                           of rails astray */
     GArray *mute[2];    /* int: ifindexes of the rails that never ask for a neighbour's hardware address; [0] with
                            IPv4, [1] with IPv6 */
     GArray *no_ipv6;    /* int: ifindexes of the rails on which IPv6 is switched off (disable_ipv6) */

@@ -48,8 +48,8 @@ void ibh_fib_regroup(IbhFib *fib);
 /* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. With packet->iif,
  * the packet comes in through that link. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
-/* Returns the best usable route to `to` in a table, or NULL. If `bound` is not 0, routes that lead only through
- * other links do not count. */
+/* Returns the best usable route to `to` in a table, or NULL. Throw routes count, cached routes do not. If
+ * `bound` is not 0, routes that lead only through other links do not count. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
 /* TRUE if the rule matches the packet. A rule for VRFs, or with a selector that we do not know, never matches. */

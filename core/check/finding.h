@@ -13,7 +13,7 @@ const char *ibh_severity_name(IbhSeverity severity);
 
 typedef struct {
     GPtrArray *ifaces;   /* char *: the interfaces that the finding is about; empty: it is about the host */
-    GPtrArray *says;     /* char *: for each of `ifaces`, "CONSEQUENCE: CAUSE", or NULL if `message` says enough */
+    GPtrArray *says;     /* char *: for each interface "CONSEQUENCE: CAUSE" or "but WAY: CAUSE"; NULL: see `message` */
     GPtrArray *astray;   /* char *: the interfaces whose packets leave through another NIC */
     GPtrArray *harmless; /* char *: the interfaces whose packets go as they should nevertheless */
     IbhSeverity severity;

@@ -125,9 +125,9 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     return FALSE;
 }
 
-/* Walks packets again without the rules and routes that the fix deletes: those packets that go wrong because of this
- * owner, and those that do not go wrong at present. If one would go wrong after the fix, sets `ret_next` to what would
- * then be its owner. FALSE if none would go wrong: the fix is proved. */
+/* Walks two kinds of packets again, without the rules and routes that the fix deletes: packets that go wrong because of
+ * this owner, and packets that do not go wrong at present. If a packet would go wrong after the fix, sets `ret_next` to
+ * what would then be its owner. FALSE if none would go wrong: the fix is proved. */
 static gboolean find_next_owner(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -233,7 +233,7 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* Finds a packet of the rails whose route has metrics, and that the fix would give a route with other metrics. Whether
+/* Finds a packet of the rails whose route has metrics, and whose route after the fix would have other metrics. Whether
  * the packet also goes another way does not matter: whoever set the metrics may know what the wire carries. FALSE if
  * there is no such packet. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
@@ -251,8 +251,9 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* TRUE if forwarded packets, whose sources we do not know, may meet this rule or route through a foreign rule that is
- * not for a single source. Other forwarded packets go like unbound traffic, which find_harm() has examined. */
+/* TRUE if this host forwards, and forwarded packets, whose sources we do not know, may meet `gone`: a rule that is not
+ * for a single source, or a route in the table of such a foreign rule. Other forwarded packets go like unbound traffic,
+ * which find_harm() has examined. */
 static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;

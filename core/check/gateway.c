@@ -126,7 +126,7 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* Beside the rail, the report notes only a way through another candidate. */
+    /* The rail's line in the report has the exception (IbhRow.says) only for a way through another candidate. */
     exception = through && through->rank ? ibh_question_exception_text(check, question) : g_strdup("");
     ibh_subject_say(about, "way=%s\nwhy=%s\nexception=%s", way, why, exception);
     about->severity = loses_answers ? IBH_WARNING : IBH_INFO;

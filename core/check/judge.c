@@ -56,7 +56,7 @@ static void judge_missing(IbhSubject *about)
         ask_families(about, IBH_OF_LOST_FAMILY);
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
-        /* ibh_known_describe() fills in any NIC; the result says only whether the NIC is to be remembered. */
+        /* ibh_known_describe() sets `down` for any NIC; its result says only whether the NIC is to be remembered. */
         (void)ibh_known_describe(check->rails, nic, check->missed, FALSE, &down);
         down.link = nic->link;
         down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;

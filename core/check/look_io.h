@@ -19,9 +19,9 @@ gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *
  * packet, that is an answer, too, and sets lookup->error. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
-/* Fills in the managers of all links, why they do not call our hook, hand-written scripts, and whether --watch runs. A
- * manager whose files cannot be read is unknown. `sysfs` replaces /sys (--sysfs); without it, fills in nothing in a
- * network namespace other than that of process 1. */
+/* Fills in the managers of all links, why they do not call our hook, hand-written scripts, whether --watch runs or is
+ * enabled, and what starts it. A manager whose files cannot be read is unknown. `sysfs` replaces /sys (--sysfs);
+ * without `sysfs`, fills in nothing in a network namespace other than that of process 1. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
 /* The function that nm.so exports. For each IbhManager that is NetworkManager, sets `connection`, `prunes4` and

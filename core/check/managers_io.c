@@ -170,8 +170,8 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
  * another manager configures the NIC and NetworkManager only watches, so NetworkManager's row comes after the rows of
  * such managers. RHEL's network scripts keep no state: they configure a NIC that has an ifcfg file, unless
  * NetworkManager, which reads these files, too, manages the NIC; so their row is the last. ifupdown2 keeps its state
- * below /var/tmp, where any user could have made the file, so the file must belong to root. It also outlives a boot, so
- * it counts only if ifupdown2's lock, which is in /run, exists. */
+ * below /var/tmp, where any user could have made the file, so the file must belong to root. The file also outlives a
+ * boot, so it counts only if ifupdown2's lock, which is in /run, exists. */
 static const struct {
     const char *name;
     const char *file;     /* @ stands for the link's name, # for its index */
@@ -236,7 +236,7 @@ static gboolean configures_link(const char *says, const char *name, const GStrin
 /* Who wrote a file. */
 typedef enum {
     OF_MANAGER,   /* a manager, in /run: we check neither owner nor mode */
-    OF_ROOT,      /* root: only root may be able to write the file and its directory; the file may be a link */
+    OF_ROOT,      /* root: ibh_file_check_trusted() must accept the file and its directory; the file may be a link */
     OF_HAND,      /* a person: the file must not be a link, because our hooks and masks (to /dev/null) are links */
     OF_HAND_HOOK, /* a person, for a manager that runs the file only if it is executable */
 } Source;

@@ -50,8 +50,8 @@ gboolean ibh_place_is_taken(IbhSubject *about)
 /* What is wrong with a NIC and its packets. */
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
-    const IbhOp *first;        /* the most important operation on this NIC; for the host, that on no NIC or, if there is
-                                  none, the first operation of the plan; NULL: none */
+    const IbhOp *first;        /* the most important fault of this NIC; for the host, that of no NIC or, if there is
+                                  none, the first fault of the plan; NULL: none */
     const IbhQuestion *packet; /* the first question in the family of `first`; NULL: none */
     const IbhQuestion *astray; /* the first packet that goes astray and that --apply repairs; NULL: none */
     gboolean is_right; /* packets were followed, all go right, and those with a source go as they would after --apply */
@@ -196,8 +196,8 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
 }
 
 /* Adds one finding for all operations that are faults. Its message is about the first NIC whose packets leave through
- * another NIC, or else about the first NIC with an operation, or else about the host. It is a warning at most if the
- * packets of all NICs with an operation go as they should. */
+ * another NIC, or else about the first NIC with an operation, or else about the host. The finding is at most a warning
+ * if the packets of all NICs with an operation (or, if no NIC has one, of the host) go as they should. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

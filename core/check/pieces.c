@@ -5,7 +5,8 @@
 #include <sys/socket.h>
 
 typedef struct {
-    GArray *prefixes;     /* IbhPrefix: each becomes a piece, except the single addresses in `peerless` */
+    GArray *prefixes; /* IbhPrefix: each becomes a piece, except the single addresses in `peerless`, and prefixes that
+                         longer prefixes cover completely */
     GHashTable *peerless; /* IbhIp: addresses that no other host can have: those of this host (but see cut_world()), and
                              the edges of subnets */
 } Cuts;
@@ -15,7 +16,7 @@ static void cut(const Cuts *cuts, const IbhPrefix *prefix)
     g_array_append_vals(cuts->prefixes, prefix, 1);
 }
 
-/* Cuts out an address that no other host can have: it becomes no piece, and no piece around it has it as its host. */
+/* Cuts out an address that no other host can have: the address becomes no piece, and is the host of no piece. */
 static void cut_peerless(const Cuts *cuts, const IbhIp *ip)
 {
     const IbhPrefix single = ibh_prefix_of_host(ip);
@@ -115,8 +116,8 @@ static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
     return FALSE;
 }
 
-/* Sets the first address of `prefix` that no longer prefix inside `prefix` contains; in `sorted`, the longer prefixes
- * follow the element `first`. FALSE if they cover all of `prefix`. */
+/* Sets the first address of `prefix` that is in none of the longer prefixes inside `prefix`. In `sorted`, these follow
+ * the element `first`, which is `prefix` itself. FALSE if they cover all of `prefix`. */
 static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
 {
     *ret_ip = prefix->ip;

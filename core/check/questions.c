@@ -194,9 +194,9 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* If gateway= names a gateway, asks about a host that no rule or route names, and about each host outside of the zones
- * to which packets follow a cached route: like all longer routes of the main table, such a route wins over the rail's
- * default. */
+/* If gateway= names a gateway, asks about a host that no rule or route names, and about each host that is outside of
+ * the zones and to which packets follow a cached route: like all longer routes of the main table, such a route wins
+ * over the rail's default. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);

@@ -209,8 +209,8 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
 
 /* ---- one question ---- */
 
-/* TRUE if the kernel's answer has the type and, unless the route has several next hops, the NIC that the walk has
- * found. */
+/* TRUE if both the kernel and the walk refuse the packet, or if both have found the same type of route and, for a
+ * unicast route without a list of next hops, the same NIC. */
 static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 {
     const IbhRoute *route = trace->refused ? NULL : trace->route;

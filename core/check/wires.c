@@ -107,8 +107,8 @@ gboolean ibh_neighbour_is_written(IbhSubject *about)
     return is_written(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
 }
 
-/* Links without broadcast, such as point-to-point tunnels, never use ARP, so they do not count. If somebody wrote
- * entries for neighbours, ARP is off on purpose. */
+/* TRUE if ARP is off on a link with broadcast: links without broadcast, such as point-to-point tunnels, never use ARP.
+ * FALSE if somebody wrote entries for neighbours: then ARP is off on purpose. */
 gboolean ibh_rail_lacks_arp(IbhSubject *about)
 {
     return (about->nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST) &&
@@ -226,8 +226,8 @@ gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
     return about->nic->link->proxy_arp_pvlan && find_forwarding(about->check, about->nic, about->ip, TRUE);
 }
 
-/* TRUE if there is a proxy entry for a host on the rails' wire: the kernel would forward packets for this host by the
- * same route as packets for the rest of the subnet. */
+/* TRUE if there is a proxy entry for a host on the rails' wire: the kernel would forward packets for the entry's host
+ * by the same route as packets for the rest of the subnet. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
