@@ -174,7 +174,7 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  *
  * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if the NIC that
  * answers is not a rail, and the question named no sender: the other questions of --probe name a rail of this host
- * as the sender, as no peer's question does. With arp_filter on the NIC that answers, the answer does not matter
+ * as the sender, and no peer's question does that. With arp_filter on the NIC that answers, the answer does not matter
  * either: the kernel does not apply arp_filter to a question without a sender, but does to a peer's. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {

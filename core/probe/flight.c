@@ -15,7 +15,7 @@ static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 409
 
 static const struct {
     guint tries;      /* how often the question is sent at most */
-    guint burst_from; /* the first try that does not wait for the answer to the try before it, nor do later ones */
+    guint burst_from; /* this try (the first is 0) and later ones do not wait for the answer to the try before */
     gint64 patience;  /* how long to wait for the answer to a try */
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {FULL_TRIES + 1 + G_N_ELEMENTS(usual), FULL_TRIES, IBH_PROBE_TIMEOUT},
@@ -95,9 +95,9 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
  * answered or given up.
  *
  * If no echo was seen to leave, and the kernel was not heard to ask for the hardware address, the kernel may have asked
- * just before the run, and our echoes wait for that answer. When its time is over, the kernel gives up the entry and
- * drops the waiting packets, without asking again. So one more echo is sent, which does not count: it makes the kernel
- * ask. */
+ * for the last time just before the run, and our echoes wait for that answer. If no answer comes in time, the kernel
+ * gives up the entry, and drops the waiting packets. So one more echo is sent, which does not count: it makes the
+ * kernel ask. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;

@@ -97,9 +97,9 @@ static IbhCause find_entry(const IbhProbePair *pair)
 
 /* ---- lost echoes ---- */
 
-/* TRUE if another finding explains the loss: echoes may have gone to a second host with the next hop's address or
- * hardware address, or to a wrong hardware address in the neighbour table; a host forges answers; or replies may have
- * gone to another host with the rail's address. */
+/* TRUE if another finding explains the loss: echoes may have gone to a second NIC or host that claims the next hop's
+ * address, to a second host with its hardware address, or to a wrong hardware address in the neighbour table; a host
+ * forges answers; or replies may have gone to another host with the rail's address. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
     const IbhProbeHop *hop = pair->hop;

@@ -94,8 +94,8 @@ static void make_pairs(IbhProbe *probe, guint peer)
 }
 
 /* Returns why a rail does not ask a peer; NULL if it asks. If a rail has no gateway of its own, the main table decides
- * about peers beyond the rail's subnets, and rightly chooses another NIC. The main table also decides if its route
- * leads to another rail's gateway, and has a longer prefix than this rail's remote= (without remote=, if it is no
+ * about peers beyond the rail's subnets, and may rightly choose another NIC. The main table also decides if its route
+ * leads to another rail's gateway, and has a longer prefix than this rail's remote= (or, without remote=, is not a
  * default route): an administrator wants that route. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {

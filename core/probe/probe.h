@@ -302,7 +302,8 @@ void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out the pairs that the main table decides about. There are two cases. In the first, the peer is beyond the
  * rail's subnets and remote=, the rail has no gateway of its own, and the kernel finds no route, or a route through
  * another NIC. In the second, main's route to the peer leads to another rail's gateway, and its prefix is longer than
- * the rail's remote=. Call it when the routes of all pairs are known. */
+ * the rail's remote= (or than 0, without remote=). A NIC without carrier keeps its pairs. Call it when the routes of
+ * all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);

@@ -43,7 +43,8 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
         pair->at = g_get_monotonic_time() + FULL_WAIT;
         return;
     }
-    /* The extra echo of flight.c (number `count`) only makes the kernel ask for the peer again, so it is not noted. */
+    /* The extra echo of flight.c (number `count`) only makes the kernel ask for the hardware address again, so it is
+     * not noted. */
     if (shot->ask == IBH_ASK_ECHO && shot->number < pair->probe->count) {
         if (problem)
             pair->send_error = problem;
@@ -118,9 +119,9 @@ static void wait_until(IbhProber *prober, gint64 until)
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address. In IPv4, this
- * question names no sender (RFC 5227), so only another host with the same address answers. Then another rail, if one
- * has the subnet, asks for the same address and names itself as the sender: a proxy answers this question, too, up to
- * 0.8 s late. Returns the time until which answers may come. */
+ * question names no sender (RFC 5227), so no proxy answers it. Then another rail, if one has the subnet, asks for the
+ * same address and names itself as the sender: a proxy answers this second question, up to 0.8 s late. Returns the time
+ * until which answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;

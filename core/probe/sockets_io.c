@@ -42,8 +42,8 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
 /* Attaches a filter that lets only ARP, ICMP of both families, fragments of IPv6 and answers to SYNs pass; evidence.c
  * recognises which of them concern this run. A packet socket hears the frames of each VLAN at the NIC below, too; the
  * filter drops them there, because the VLAN is another network. A frame with VLAN ID 0 has a priority only. The filter
- * keeps all bytes of this run's echoes, because evidence.c tests the checksum over them: the kernel would silently drop
- * a reply with a wrong checksum. */
+ * keeps all bytes of this run's echoes, because evidence.c tests the checksum over them: the kernel silently drops an
+ * IPv6 reply with a wrong checksum, and gives an IPv4 reply to a raw socket without a test. */
 static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE };

@@ -47,7 +47,7 @@ typedef enum {
     IBH_LOSS_BEYOND,     /* the gateway answers ARP, and echoes left for it */
     IBH_LOSS_AFTER_ARP,  /* the peer answers ARP, and echoes left for it */
     IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
-    IBH_LOSS_UNKNOWN,    /* it is not known whether echoes left, or which way they took */
+    IBH_LOSS_UNKNOWN,    /* not known whether echoes left, or which way; or ARP was answered only after --probe asked */
     /* which NIC the rail's own traffic leaves through */
     IBH_WAY_NONE, /* the rail's own traffic has no route, or an error route */
     IBH_WAY_OTHER_NIC,
@@ -85,7 +85,7 @@ typedef enum {
     IBH_RDMA_BLOCKED,   /* the process that sends requests hangs */
     IBH_RDMA_NO_DEVICE, /* the NIC has no RDMA device */
     IBH_RDMA_NO_GID,    /* the RDMA device has no GID for the source address */
-    IBH_RDMA_REFUSED,   /* the kernel refused a command with an errno */
+    IBH_RDMA_REFUSED,   /* the kernel refused the device rdma_cm, a command, or a process for the requests */
     IBH_RDMA_NO_WAY,    /* the kernel is resolving the address, or could not */
     IBH_RDMA_NO_PATH,   /* the kernel (on InfiniBand, the subnet manager) is looking for a path, or found none */
     IBH_RDMA_SILENT,    /* the peer has not answered */

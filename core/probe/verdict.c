@@ -37,7 +37,8 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-/* FALSE if this host is to blame for what the pair lost: then a cause on the way or at the peer would not show. */
+/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss (IBH_LOSS_TOLD): then
+ * a cause on the way or at the peer would not show. */
 static gboolean could_have(const IbhProbePair *pair)
 {
     const IbhCause loss = pair->causes[0];
@@ -51,7 +52,7 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
 }
 
 /* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, the peer is to blame if
- * at least two of its pairs have the cause, and none of its pairs that could have the cause lacks it; if not, the rail
+ * at least two of its pairs have the cause, and all of its pairs that could have the cause have it; if not, the rail
  * is to blame by the same rule; if not, the pair itself. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {

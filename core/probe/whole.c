@@ -186,8 +186,8 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
 }
 
 /* Groups the addresses of this host by family, by who claims them, and by the kind of claimant, and makes one finding
- * for each group. The same host may be the router of a private VLAN on one rail and a mere proxy on another, so this
- * host's addresses on rails where it is that router are grouped apart from the others. */
+ * for each group. The same claimant may be the router of a private VLAN on one rail and a mere proxy on another; then
+ * the kind puts the addresses of the two rails into separate findings. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     g_autoptr(GPtrArray) hops = g_ptr_array_new();
