@@ -117,8 +117,8 @@ gboolean ibh_rule_asks_main(const IbhRule *rule)
     return rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= 0;
 }
 
-/* By prefix length, our rule to the main table suppresses routes whose prefix is no longer than its `to`, and our rule
- * to a rail's table suppresses none. */
+/* With suppress_prefixlength, our rule to the main table suppresses routes whose prefix is as long as the rule's `to`,
+ * or shorter. Our rule to a rail's table has no suppress_prefixlength (-1). */
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
     const gint64 suppressed = rule->table == IBH_TABLE_MAIN ? (gint64)rule->to.length : -1;

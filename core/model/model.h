@@ -218,7 +218,7 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;           /* 0 if not unicast or broadcast; for a multipath route, that of its first nexthop */
+    int ifindex;           /* 0 if neither unicast nor broadcast; for a multipath route, that of its first nexthop */
     IbhIp gateway;         /* AF_UNSPEC if on link */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
@@ -265,7 +265,7 @@ typedef struct {
     int set; /* our value */
 } IbhSavedSysctl;
 
-/* A rail as the last run programmed it. */
+/* The table of a rail of the last run, or of a kept or spared NIC that was a rail in an earlier run. */
 typedef struct {
     char iface[IFNAMSIZ];
     int ifindex;
@@ -277,7 +277,8 @@ typedef struct {
 
 /* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
-    IBH_IS_THERE,   /* the NIC is a rail, or is none although it lacks nothing: it is held, or alone in its subnet */
+    IBH_IS_THERE,   /* the NIC lacks nothing, and is a rail or alone in its subnet; or, whatever it lacks, it is held,
+                       blocked, or has an RDMA port but is no candidate */
     IBH_FORGOTTEN,  /* nobody expects a rail any more: manage=no, a port of a bond or bridge, other subnets */
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM has it, or ib_ipoib is missing */
@@ -309,7 +310,7 @@ typedef struct {
     GArray *sysctls;     /* IbhSavedSysctl */
     GPtrArray *holds;    /* char *: names of NICs that are held since --undo */
     GPtrArray *kept;     /* char *: names of NICs that are kept since an unconfirmed --apply */
-    GArray *rails;       /* IbhSavedRail: the rails of the last run */
+    GArray *rails;       /* IbhSavedRail: the rails of the last run, and kept and spared NICs */
     GArray *known;       /* IbhKnownRail */
     gboolean recalled;   /* `known` includes the rails of earlier boots (the line IBH_STATE_RECALLED) */
     char *config;        /* the configuration in force, as the text in IbhConfig; NULL if unknown */

@@ -148,7 +148,7 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         [RTN_LOCAL] = "local ",         [RTN_BROADCAST] = "broadcast ", [RTN_ANYCAST] = "anycast ",
         [RTN_MULTICAST] = "multicast ", [RTN_BLACKHOLE] = "blackhole ", [RTN_UNREACHABLE] = "unreachable ",
         [RTN_PROHIBIT] = "prohibit ",   [RTN_THROW] = "throw "};
-    /* The kernel reports the type of a nexthop object, but refuses a command that has both. */
+    /* The kernel reports the type of a nexthop object as the route's, but refuses a command with type and object. */
     const char *type = route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type];
     GString *text = g_string_new(type);
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];

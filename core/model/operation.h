@@ -38,13 +38,13 @@ typedef struct {
     guint step;   /* the first sort key of a plan (plan/order.c) */
     gint64 place; /* the second sort key */
     IbhUnit unit;
-    char iface[IFNAMSIZ]; /* "" if the NIC has disappeared */
+    char iface[IFNAMSIZ]; /* "" if the NIC has disappeared, and for main=spread */
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
     IbhRoute replaced;  /* the old route of route-replace */
     gboolean for_good;  /* route-replace, route-del: the kernel would refuse the old route now, because its source
-                           address or a next hop has gone, or because its gateway has become our own address */
+                           address has gone, a next hop is dead, or its gateway has become our own address */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set: the present value, the new value */
     IbhIp ip;           /* announce */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Known rails: hardware that was a rail. We remember it to report a pulled cable or a card that is gone, whether or not
- * the manager removes its address, before or after a boot. Pure.
+ * Known rails: hardware that was a rail. We remember known rails to report a pulled cable or a card that is gone, also
+ * after a reboot, and also if the network manager has removed the rail's address. Pure.
  */
 #pragma once
 

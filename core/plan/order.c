@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order of the operations of a plan. Traffic that worked before keeps working after each operation. (The first IPv4
- * rule of a namespace makes the kernel split its table, which may lose a packet beside many routes.) To question the
- * order, start with the list of steps.
+ * The order of the operations of a plan. Traffic that worked before keeps working after each operation. (An exception:
+ * at the first IPv4 rule of a namespace, the kernel splits one table into local and main; if there are many routes, a
+ * packet may be lost meanwhile.) To question the order, start with the list of steps.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -106,9 +106,9 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 
 /* Finds tables that table= takes from one NIC and gives to another. A new route there would catch the packets of the
  * former holder's rules, and a new rule would lead to the former holder's routes. A new rule and an old rule do not
- * disturb each other. Nor do they show that table= changed: if an address has moved from one NIC to another, its old
- * rule counts as a rule of the new NIC, but still leads to the old NIC's table. An old rule without an owner does not
- * disturb a new route, because this host sends no packets that the rule matches. */
+ * disturb each other, and two NICs' rules to one table do not show that table= changed: if an address has moved from
+ * one NIC to another, its old rule counts as a rule of the new NIC, but still leads to the old NIC's table. An old rule
+ * without an owner does not disturb a new route, because this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
@@ -207,8 +207,9 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
 }
 
 /* Adds the operations for the sysctls of a NIC. A NIC whose rp_filter gets strict drops the packets, and the ARP
- * requests, of peers that this host reaches through another NIC. Before the value is set, such peers must not learn the
- * NIC either: arp_filter=1, the guard, checks the way back until then.
+ * requests, of peers that this host reaches through another NIC. Such peers must not learn the NIC even before
+ * rp_filter is strict: until then arp_filter=1, the guard, lets the NIC answer only peers that this host reaches
+ * through the NIC.
  *
  * If arp_ignore and arp_filter replace each other, set the new sysctl before the old one is cleared: with neither,
  * the NIC would answer for all addresses of this host. */

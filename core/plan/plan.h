@@ -79,5 +79,6 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
 
 /* ---- lines for the journal: one per changed interface ---- */
 
-/* Returns the lines. The snapshot names NICs that are gone, and tells why we removed rules and routes. */
-char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause); /* const IbhOp * */
+/* Returns the lines for the operations `done` (const IbhOp *). The snapshot names NICs that are gone, and tells why we
+ * removed rules and routes. */
+char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause);

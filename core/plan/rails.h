@@ -92,7 +92,7 @@ typedef struct {
     GHashTable *pool;        /* holds the next hops of wanted routes */
     struct {                 /* indexes, for hosts with hundreds of rails and dozens of addresses each */
         GHashTable *nics;    /* ifindex → IbhNic */
-        /* IbhIp → GPtrArray of IbhAddress, ordered by the rank of their NICs; of one NIC, served addresses first */
+        /* IbhIp → GPtrArray of IbhAddress, in the order of their NICs in `nics`; of one NIC, served addresses first */
         GHashTable *holders;
         GHashTable *tables;     /* T or D → the candidate that owns it */
         GHashTable *advertised; /* the set of the advertised IbhAddress (engage.c) */

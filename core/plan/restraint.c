@@ -3,7 +3,7 @@
 
 #include "plan/want.h"
 
-/* TRUE if the NIC has no address of the operation's family, apart from tentative and fe80:: addresses, and addresses
+/* TRUE if the NIC has no address of the operation's family (tentative and fe80:: addresses do not count), but addresses
  * may come back in a moment: nobody took the NIC down, and --watch has not given the addresses up. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {

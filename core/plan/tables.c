@@ -31,8 +31,8 @@ static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-/* Gives NICs the tables of table=. Fails if table= gave a NIC of lower rank the same table or its D. If a kept NIC has
- * the table or its D, the NIC with table= gets an automatic number as long as the other NIC is kept. */
+/* Gives NICs the tables of table=. Fails if table= gave a NIC of lower rank the same number, or one that is 2000 apart.
+ * If a kept NIC has such a number, the NIC with table= gets an automatic number as long as the other NIC is kept. */
 static gboolean give_explicit(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -61,8 +61,8 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
 /* Gives a NIC the table that it had, if the number sticks. A kept NIC keeps any number. For other NICs, these numbers
  * do not stick: those up to IBH_TABLE_BASE, which only table= gives; a number that table= gave in the last run, unless
- * it is the NIC's automatic number; a table to which a foreign rule leads an address of another candidate, because our
- * routes would mislead packets from that address. */
+ * it is the NIC's automatic number; a table to which a foreign source rule leads an address of another candidate,
+ * because our routes would mislead packets from that address. */
 static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
 {
     if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))

@@ -37,7 +37,7 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
 
 /* Adds routes to the subnets of the NIC's addresses, until T has `most` routes. With `advertised`, adds only subnets of
  * advertised addresses; without, only subnets of other addresses. IPv4 routes name the kernel's preferred source, the
- * first primary address; for IPv6 the kernel picks a source that is not deprecated. */
+ * subnet's first primary address; for IPv6 the kernel picks a source that is not deprecated. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
 {
@@ -118,9 +118,10 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
 }
 
 /* Adds the pairs of an address. `routes` has learned routes at [learned, learned_end), which hosts on the wire may have
- * made. Two kinds of these get no pair, unless their prefix contains the address: for an advertised address, so that
- * these hosts cannot add many rules, all of them; for other addresses, those that are outside of the rail's own
- * prefixes, and where another NIC of this host is: traffic to that NIC's network must not change to the rail. */
+ * made. An advertised address gets a pair for a learned prefix only if the prefix contains the address: otherwise,
+ * these hosts could add many rules. Any other address gets no pair for a learned prefix that does not contain the
+ * address, is inside no other prefix of T, and contains an address of a NIC that is no rail: traffic to that NIC's
+ * network must not change to the rail. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {
