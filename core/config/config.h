@@ -45,7 +45,7 @@ typedef struct {
     IbhGateway gateway;
     IbhIp gateway_ip;          /* for IBH_GATEWAY_ADDRESS */
     const GArray *remote;      /* IbhRemote */
-    const char *remote_origin; /* "file:line" of remote= */
+    const char *remote_origin; /* "file:line" of remote=; NULL if not configured */
     const char *table_origin;  /* "file:line" of table=; NULL if automatic */
 } IbhSettings;
 

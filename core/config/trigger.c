@@ -20,7 +20,7 @@ static IbhTrigger new_trigger(const char *manager, const char *iface, const char
 }
 
 /* NetworkManager reports "reapply" before it sets the new addresses: immediately before (1.42), or before it has
- * checked that no other host has them (since 1.46, 0.2 s by default). */
+ * checked that no other host has them (since 1.46; the check takes 0.2 s by default). */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
     static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};

@@ -58,7 +58,7 @@ static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret
 #endif
 
 /* iproute2 reads the distribution's rt_tables only if the administrator's directory has none. We look for the name in
- * both, the administrator's first: the distribution's only adds names. */
+ * both, first in the administrator's: so the distribution's can only add names. */
 static const char *const TABLE_DIRS[] = {IBH_ROOT "/etc/iproute2", IBH_ROOT "/usr/share/iproute2",
                                          IBH_ROOT "/usr/lib/iproute2"};
 

@@ -265,7 +265,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
             return FALSE;
         }
     } while (fstat(store->lock, &info) == 0 && info.st_nlink == 0);
-    if (is_new) /* the first run in this namespace, which may have the number of one that has gone */
+    if (is_new) /* the first run in this namespace, which may have the number of a namespace that has gone */
         take_number(store);
     return TRUE;
 }

@@ -20,17 +20,17 @@ typedef struct {
 
 /* ---- the GID table ---- */
 
-gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *port, int index, IbhIp *ret_gid)
+gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *directory, int index, IbhIp *ret_gid)
 {
     char text[64];
 
-    ibh_tree_line(tree, text, sizeof text, "%s/gids/%d", port, index);
+    ibh_tree_line(tree, text, sizeof text, "%s/gids/%d", directory, index);
     return strchr(text, ':') && ibh_ip_parse(text, ret_gid); /* a GID is written like an IPv6 address */
 }
 
-void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN])
+void ibh_sysfs_read_ndev(IbhTree *tree, const char *directory, int index, char name[IBH_NDEV_LEN])
 {
-    ibh_tree_line(tree, name, IBH_NDEV_LEN, "%s/gid_attrs/ndevs/%d", port, index);
+    ibh_tree_line(tree, name, IBH_NDEV_LEN, "%s/gid_attrs/ndevs/%d", directory, index);
 }
 
 /* ---- does this netdev belong to this port? ---- */

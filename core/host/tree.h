@@ -22,14 +22,14 @@ GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error);
 /* Writes a new file of this mode and renames it: readers see the old text or the whole new text, even after a crash. */
 gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error);
 
-/* Checks the owner and mode of a file or directory. */
+/* TRUE if a file or directory belongs to root or to the user that runs us, and its mode lets nobody else write. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);
 /* TRUE if all users may read this open file or directory, and enter each directory of its path. Quote no line of a
  * file that is not public: a user who may run us as root with any file (sudo) could read the line in our messages. */
 gboolean ibh_file_is_public(int fd);
 
-/* Both set an error from errno and return FALSE: "PATH: cannot be read: …" with advice, and for our own files
- * "cannot write /run/…: No space left on device". */
+/* Both set an error from errno and return FALSE. The first says "PATH: cannot be read: …", with advice; the second, for
+ * our own files, "cannot write /run/…: No space left on device". */
 gboolean ibh_file_fail(const char *path, GError **error);
 gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
 

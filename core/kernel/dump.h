@@ -35,7 +35,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
                           GError **error);
 
 /* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats a dump that was interrupted.
- * With `compare` (or NULL), also repeats a dump of several datagrams until two dumps in a row are equal. On failure,
+ * Unless `compare` is NULL, also repeats a dump of several datagrams until two dumps in a row are equal. On failure,
  * removes what was appended. Frees `message`. The dump of a missing link or table is empty. `what` is for the error:
  * "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,

@@ -54,7 +54,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 
 static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
 {
-    /* For links of these kinds, IFLA_LINK is the link below; for some others (veth, tunnels), it is another link. */
+    /* For links of these kinds, IFLA_LINK is the link below; for others, it may be something else (a veth's peer). */
     static const char *const stacked[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
     struct nlattr *attributes[IFLA_MAX + 1], *own, *broadcast, *info_data;
     const struct ifinfomsg *info = nlmsg_data(header);

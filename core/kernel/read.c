@@ -77,8 +77,9 @@ gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret
         route.metrics_size = (guint)nla_len(attributes[RTA_METRICS]);
         route.metrics = ibh_pool_keep(pool, nla_data(attributes[RTA_METRICS]), route.metrics_size);
     }
-    /* Drop the device of routes that lead through none: the kernel reports lo for an IPv6 throw route. Broadcast routes
-     * keep theirs: a socket that is bound to a NIC finds only the broadcast routes of this NIC. */
+    /* Drop the device of a route that is neither unicast nor broadcast: an IPv6 throw route, for example, leads through
+     * no device, but the kernel reports lo. A broadcast route keeps its device, because a socket that is bound to a NIC
+     * finds only the broadcast routes of this NIC. */
     if (route.type != RTN_UNICAST && route.type != RTN_BROADCAST) {
         route.ifindex = 0;
         route.nexthops = 0;
@@ -138,8 +139,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
         nla_put_u32(message, RTA_TABLE, filter->table);
     if (filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
-    /* The kernel continues a dump of IPv4 routes at an address, and at a position among the routes that begin there: no
-     * other change can make it skip one. */
+    /* The kernel continues a dump of IPv4 routes at an address, and at a position among the routes that begin there.
+     * Changes at other addresses cannot make the dump skip a route, so one dump of IPv4 routes alone is enough. */
     if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes,
                           filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error)) {
         if (!dump.is_cut)
