@@ -10,7 +10,8 @@
 
 /* ---- the operations ---- */
 
-/* Announcements and deleted neighbours only make peers switch sooner: if they fail, warn, and keep the change. */
+/* An announcement makes peers switch sooner, and deleting our neighbour entries keeps peers from switching back. If
+ * either fails, peers switch when they ask again: warn, and keep the change. */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
@@ -56,7 +57,7 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-/* Warns of what follows if the state could not be saved. If the directory is missing, opening the store has warned
+/* Warns of what follows if the state could not be saved. If the store could not be opened, ibh_run_open() has warned
  * already, but not of what follows for --undo. */
 static void warn_not_saved(IbhRun *run, const GError *problem)
 {
@@ -96,8 +97,8 @@ static void drop_lost_values(IbhRun *run, IbhState *state)
 }
 
 /* Updates the holds after a command. --apply lifts them. --undo by name holds the NICs that are here, even without
- * address or carrier; for a NIC that is gone, update_known() only forgets the known rail. --undo of all holds the
- * candidates without manage=no, the known rails, which may be away while a driver restarts, and every NIC with an
+ * address or carrier; for a NIC that is gone, update_known() only forgets the known rail. --undo without names holds
+ * the candidates without manage=no, the known rails, which may be away while a driver restarts, and every NIC with an
  * operation: without RDMA modules, a NIC with our rules is not a candidate. */
 static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {

@@ -4,7 +4,8 @@
  */
 #include "run/run.h"
 
-#define LOCK_SECONDS 8 /* less than a hook's time limit (hook.c), because the hook's caller waits */
+/* Less than a hook's time limit (hook.c), so that the hook can still warn that another run has the lock. */
+#define LOCK_SECONDS 8
 
 /* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_tried` is TRUE if the run got as far as
  * the change. `ret_may_be_confined` is TRUE if the run warned or found no candidate: a security module may be why. */

@@ -32,7 +32,7 @@ typedef struct IbhRun {
 
     /* The results so far. */
     IbhConfig *config;
-    gboolean bad_config; /* --undo: the files are bad or give two NICs the same table, and `config` is the default */
+    gboolean bad_config; /* `undo`: the files are bad or give two NICs the same table, and `config` is the default */
     IbhNetlink *netlink;
     IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are not remembered */
     gboolean is_unsaved; /* the state could not be saved */
@@ -50,7 +50,7 @@ void ibh_run_warn(IbhRun *run, const char *message);
 /* Drops capabilities, opens netlink, takes the lock if the run writes, reads the saved state. */
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
 void ibh_run_close(IbhRun *run);
-/* Reads the configuration. If it is bad and the run is --undo, warns and goes on with the default one. */
+/* Reads the configuration. If it is bad, a run with `undo` warns, and goes on with the default configuration. */
 gboolean ibh_run_configure(IbhRun *run, GError **error);
 /* Warns of the problem, and replaces the configuration with the default one. */
 void ibh_run_forget_config(IbhRun *run, const GError *problem);
@@ -69,7 +69,7 @@ typedef struct {
     const char *sysfs;  /* /sys or a copy */
     IbhRestraint restraint;
     /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. after() is called at
-     * the end; its `outcome` is NULL if nothing was tried. */
+     * the end of each run, and an event may have two; `outcome` is NULL if nothing was tried. */
     void (*configure)(gpointer data, IbhRun *run);
     void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome);
     gpointer data;

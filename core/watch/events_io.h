@@ -13,8 +13,8 @@ typedef struct {
     int uevents;    /* reports about RDMA devices that come and go; -1: not available here */
     GArray *filter; /* the filter that `netlink` has, if the kernel took it; NULL: none yet */
 
-    const char *first; /* the first change that concerns our NICs, rules or routes, else the first of all, such as
-                          "an address changed"; NULL: none */
+    const char *first; /* the first change that concerns our NICs, rules or routes (of the last ibh_events_drain() that
+                          read one), else the first of all, such as "an address changed"; NULL: none */
     GHashTable *taken; /* key of our rules or routes (make_taken_key() in events_io.c) → the netlink port of the process
                           that deleted them */
     GArray *moved;     /* int: the ifindexes of our NICs whose link or addresses changed */

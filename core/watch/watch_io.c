@@ -37,7 +37,8 @@
 
 /* How long an address that is away may take to come back. Meanwhile, events leave its NIC alone. */
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
-/* How long to wait after a failure, such as a bad configuration. The wait doubles each time, up to LONGEST_RETRY. */
+/* How long to wait after a failure, such as an operation that the kernel refused. The wait doubles each time, up to
+ * LONGEST_RETRY. */
 #define RETRY G_USEC_PER_SEC
 #define LONGEST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
