@@ -35,5 +35,5 @@ gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
 /* caller_io.c: returns the action and what is known of who ran it, such as "--apply, SUDO_USER=alice, loginuid=1000,
  * tty=/dev/pts/0"; unknown parts are left out. Free with g_free(). */
 char *ibh_caller(const char *action);
-/* Logs what an action changed, and who ran it. */
+/* Logs what an action changed, who ran it, and what failed. */
 void ibh_caller_log(const IbhOutcome *outcome, const IbhSnapshot *snapshot, const char *action);

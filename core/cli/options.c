@@ -134,8 +134,8 @@ static const Option *find_option(const char *word, const char *value)
 }
 
 /* Returns the option whose name is most similar to the name in `word`; NULL if no name is similar. A similar name has
- * at most two slips (ibh_text_count_slips()), and at most half as many slips as `word` has letters. A missing end
- * counts as one slip. */
+ * at most two slips (ibh_text_count_slips()), and at most half as many slips as the name in `word` has letters. A
+ * missing end counts as one slip. */
 static const Option *find_near_option(const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);

@@ -83,8 +83,8 @@ IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface)
     return NULL;
 }
 
-/* TRUE if the NIC is a known rail that is missing because of a fault. */
-static gboolean was_a_rail(const IbhRails *rails, const IbhNic *nic)
+/* TRUE if the NIC is a known rail, and ibh_nic_lack() finds a fault: no address, no carrier or no RDMA device. */
+static gboolean is_broken_rail(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
         if (ibh_known_link(rails->snapshot, known) == nic->link)
@@ -106,7 +106,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
             g_array_append_val(own->subnets, address->subnet);
             g_array_append_val(own->addresses, address->local);
         }
-        own->rail = nic->status == IBH_NIC_RAIL || was_a_rail(rails, nic);
+        own->rail = nic->status == IBH_NIC_RAIL || is_broken_rail(rails, nic);
         own->used = own->subnets->len > 0;
         /* Ethernet rails that reach the same remote= through their gateways are compared like rails of one subnet. */
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {

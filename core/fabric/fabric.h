@@ -105,7 +105,7 @@ typedef struct IbhPortNic {
     guint16 type;      /* ARPHRD_* */
     gboolean up;       /* administratively up */
     gboolean usable;   /* up and with carrier */
-    gboolean rail;     /* a rail, or a known rail that is missing because of a fault */
+    gboolean rail;     /* a rail, or a known rail with a fault that ibh_nic_lack() finds */
     gboolean used;     /* has an address that counts (ibh_address_counts()) */
     GArray *subnets;   /* IbhPrefix: those of `addresses`; then, unless the netdev is InfiniBand, those of remote= */
     GArray *addresses; /* IbhIp: those that count */

@@ -67,7 +67,8 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     }
 }
 
-/* A built-in module may have no directory below sys/module, but then the class or device that it registers exists. */
+/* A built-in module may have no directory below sys/module, but then the class or device that the module registers
+ * exists; ib_ipoib registers neither, and shows by its netdevs. */
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric)
 {
     static const char *const classes[] = {[IBH_MODULE_UVERBS] = "infiniband_verbs",

@@ -139,8 +139,8 @@ static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Valu
 }
 
 /* Returns a rail of the same subnet that has the most frequent of the values that differ from the subject's value, and
- * sets the words. NULL if the subject is no rail, if its value must not be compared, or if more than half of the
- * subnet's rails have its value. */
+ * sets the words. NULL if the subject is no rail, if its value is not known or must not be compared, or if more
+ * than half of the rails compared have its value. */
 static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -183,8 +183,8 @@ gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
     return find_model(about, VALUE_PREFIX) != NULL;
 }
 
-/* TRUE if this rail's subnet manager has another lid than that of another rail in the subnet, and no more than half of
- * the subnet's rails have this rail's lid (find_model()). FALSE if the subnet prefixes differ, too, because the finding
+/* TRUE if another rail in the subnet has a subnet manager with another lid, and at most half of the rails compared have
+ * the same SM lid as this rail (find_model()). FALSE if the subnet prefixes differ, too, because the finding
  * subnet-prefix-differs reports that. */
 gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
@@ -204,8 +204,8 @@ static gboolean has_mtu(const IbhPortNic *nic)
     return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
 }
 
-/* Returns this rail, the rails of known MTU that share a subnet with it, those that share a subnet with these, and so
- * on (const IbhPortNic *, in the order of the host). All of them need the same MTU. */
+/* Returns this rail, the rails of known MTU beside it (ibh_port_nics_are_beside()), the rails of known MTU beside these
+ * rails, and so on (const IbhPortNic *, in the order of the host). All of them need the same MTU. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
@@ -245,8 +245,8 @@ static guint count_alike(const GPtrArray *rails, const IbhPortNic *nic)
 }
 
 /* Returns the rail whose MTU and mode the others should get: one of the majority of all rails, or else the one with the
- * smallest MTU, which suits all. If a subnet is IPv6, it is never a rail whose MTU is too small for IPv6; NULL if all
- * are. */
+ * smallest MTU, which suits all. If a subnet is IPv6, leaves out rails whose MTU is too small for IPv6; NULL if no rail
+ * is left. */
 static const IbhPortNic *find_goal(const GPtrArray *rails)
 {
     const IbhPortNic *goal = NULL;

@@ -30,11 +30,11 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or there is no netdev here, and we
-                       cannot know why */
+    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or there is no netdev here, but
+                       the port may be meant to be used */
     PORT_UNUSED,    /* an InfiniBand netdev has no address, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or there is no netdev here, because the port is Ethernet and
-                       disabled, or because the netdev is in another network namespace (a container) */
+    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or there is no netdev here, and the port is Ethernet and
+                       disabled, or the netdev is in another network namespace (a container) */
 } Usage;
 
 static Usage usage_of(const IbhSubject *about)

@@ -31,7 +31,7 @@ static gboolean lacks_modules(IbhSubject *about)
 }
 
 /* TRUE if an adapter has a driver, but no RDMA device: the module that adds RDMA to the driver is probably not loaded.
- * An Ethernet adapter counts only on a host without RDMA ports whose other modules show that RDMA is wanted. */
+ * An Ethernet adapter counts only if the host has no RDMA ports, but modules for RDMA are loaded: RDMA is wanted. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;

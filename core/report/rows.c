@@ -46,7 +46,7 @@ static void put_last(GString *out, const char *cell, glong room, glong indent)
 }
 
 /* Colors a word such as "ok" or "error". ibh_rows_put() finds the first such word of each line; lines that begin with a
- * blank continue a row, and stay plain. */
+ * blank go on with the line above, and stay plain. */
 static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
 {
     g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);

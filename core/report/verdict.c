@@ -33,7 +33,7 @@ static const char *find_cause(const char *said)
 
 /* Returns which NICs have the problem, and what the problem is. A NIC's text is "CONSEQUENCE: CAUSE". Without `whole`,
  * leaves out the cause, because the NIC's row has it, too. If packets of several NICs go astray, a few words take the
- * place of the consequence. Any other message about several NICs, or about the host, is not cut. */
+ * place of the consequence. In all other cases, the finding's message is not cut. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
