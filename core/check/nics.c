@@ -55,11 +55,12 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 
 /* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because it cut off the person
  * who ran it; so the remedy for a kept NIC is to correct the configuration first. If no rail is left, and all held NICs
- * have the same remedy, one command ends all holds, so these NICs share one finding. */
+ * have the same remedy, one command ends all holds, so these NICs share one finding, unless the user asks about some
+ * NICs only. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
-    gboolean has_others = FALSE;
+    gboolean has_others = about->check->only != NULL;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
         has_others |= nic->status == IBH_NIC_RAIL || (nic->status == IBH_NIC_HELD && nic->kept != about->nic->kept);

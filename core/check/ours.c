@@ -197,15 +197,17 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
 
 /* Adds one finding for all operations that are faults. Its message is about the first NIC whose packets leave through
  * another NIC, or else about the first NIC with an operation, or else about the host. The finding is at most a warning
- * if the packets of all NICs with an operation (or, if no NIC has one, of the host) go as they should. */
+ * if the packets of all NICs with an operation (or, if no NIC has one, of the host) go as they should. --apply without
+ * names would also route held NICs; so if a NIC is held, the fix names the NICs with an operation. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     g_autoptr(GPtrArray) wrong = g_ptr_array_new();
     g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit);
+    g_autoptr(GString) names = g_string_new(NULL);
     g_autofree char *said = NULL;
     IbhOpType type = IBH_OP_ROUTE_DEL;
-    gboolean is_right = TRUE;
+    gboolean is_right = TRUE, has_held = FALSE;
     IbhFinding *finding;
     Hit worst;
 
@@ -222,18 +224,25 @@ void ibh_check_judge_ours(IbhSubject *about)
     if (!wrong->len)
         return;
     worst = look_at_nic(check, NULL, wrong); /* the host, unless a NIC has an operation */
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics)
+        has_held |= nic->status == IBH_NIC_HELD;
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const Hit hit = look_at_nic(check, nic, wrong);
 
         if (!hit.first)
             continue;
         g_array_append_val(hits, hit);
+        if (has_held) {
+            g_autofree char *name = ibh_text_shell_word(nic->link->name);
+
+            g_string_append_printf(names, " --iface %s", name);
+        }
         is_right &= hit.is_right;
         if (!worst.nic || (hit.astray && !worst.astray))
             worst = hit;
     }
     said = say_hit(check, &worst, wrong);
-    ibh_subject_say(about, "said=%s\nn=%u\ns=%s", said, wrong->len, wrong->len == 1 ? "" : "s");
+    ibh_subject_say(about, "said=%s\nn=%u\ns=%s\nnames=%s", said, wrong->len, wrong->len == 1 ? "" : "s", names->str);
     about->iface = "";
     finding = ibh_subject_ask(about, IBH_OF_PLAN + (int)type);
     IBH_EACH (const Hit, hit, hits) {

@@ -62,8 +62,8 @@ static void add_remedy(GPtrArray *lines, const char *severity, const char *probl
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);
-    /* Fixes all problems; NULL: no one command does. --apply without --iface includes each --apply --iface. */
-    const char *command = NULL;
+    const char *command = NULL; /* fixes all problems; NULL: no one command does */
+    gboolean includes = FALSE;  /* a fix is --apply without --iface, which includes each --apply --iface */
     g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *names = NULL, *wrong = NULL, *whole = say_problem(worst, TRUE),
                     *problem = say_problem(worst, FALSE);
@@ -73,8 +73,10 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
         if (ibh_findings_worst(report->findings, rail->link->name))
             add_name(nics, rail->link->name);
     }
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings)
+        includes |= finding->severity != IBH_INFO && g_strcmp0(finding->fix, APPLY) == 0;
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
+        const char *own = includes && finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
 
         if (finding->severity == IBH_INFO)
             continue;

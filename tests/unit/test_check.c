@@ -791,6 +791,10 @@ static void test_messages(void **state)
     g_auto(World) kept = look(HOST RAIL0 RAIL1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) kept_astray = look(HOST RAIL0 RULE1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
+    g_auto(World) beside_held =
+        look(HOST "nic ib2 infiniband rdma mlx5_2/1 " RIGHT "\n"
+                  "ip address add 172.16.34.3/16 dev ib2\n" RAIL0 RULE1 "hold ib2\ndo apply respect-holds\n",
+             NULL);
     g_auto(World) held_and_kept = look(HOST "hold ib0\nkeep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) mtu6 = look(MTU6(ADDRESSES6 RAIL60 RAIL61), NULL);
     g_auto(World) plain = look(HOST, NULL);
@@ -824,6 +828,7 @@ static void test_messages(void **state)
     SAID(find_code(&unknown, "not-known")->message, "through ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
+    assert_string_equal(find_code(&beside_held, "route-missing")->fix, "sudo ib-hook --apply --iface ib1");
     SAID(find_code(&kept, "held")->message, "left as it was before an --apply that was not confirmed");
     assert_null(strstr(find_code(&kept, "held")->message, "no rail"));
     SAID(find_code(&kept_astray, "route-missing")->message,
