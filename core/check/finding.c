@@ -21,7 +21,7 @@ static void free_finding(gpointer data)
     g_ptr_array_unref(finding->ifaces);
     g_ptr_array_unref(finding->says);
     g_ptr_array_unref(finding->astray);
-    g_ptr_array_unref(finding->harmless);
+    g_array_unref(finding->limits);
     g_free(finding->owner);
     g_free(finding->message);
     g_free(finding->fix);
@@ -83,7 +83,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     finding->ifaces = g_ptr_array_new_with_free_func(g_free);
     finding->says = g_ptr_array_new_with_free_func(g_free);
     finding->astray = g_ptr_array_new_with_free_func(g_free);
-    finding->harmless = g_ptr_array_new_with_free_func(g_free);
+    finding->limits = IBH_NEW_ARRAY(IbhSeverity);
     finding->severity = severity;
     finding->code = code;
     finding->fix = ibh_command_with_sudo(remedy.fix);
@@ -110,27 +110,24 @@ void ibh_finding_add_iface(IbhFinding *finding, const char *iface)
 {
     if (iface[0] && !ibh_finding_is_about(finding, iface))
         g_ptr_array_add(finding->ifaces, g_strdup(iface));
-    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len); /* a new interface has no text yet */
+    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len); /* a new interface has no text and no limit yet */
+    g_array_set_size(finding->limits, finding->ifaces->len);
 }
 
-/* Returns where the finding keeps the interface's text, or NULL if the finding is not about the interface. */
-static char **find_text_slot(const IbhFinding *finding, const char *iface)
+static gboolean find_place(const IbhFinding *finding, const char *iface, guint *ret_place)
+{
+    return g_ptr_array_find_with_equal_func(finding->ifaces, iface, g_str_equal, ret_place);
+}
+
+void ibh_finding_add_text(IbhFinding *finding, const char *iface, IbhSeverity severity, char *text)
 {
     guint place;
 
-    return g_ptr_array_find_with_equal_func(finding->ifaces, iface, g_str_equal, &place)
-               ? (char **)&finding->says->pdata[place]
-               : NULL;
-}
-
-void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text)
-{
-    char **said;
-
     ibh_finding_add_iface(finding, iface);
-    said = find_text_slot(finding, iface);
-    if (said && !*said)
-        *said = g_steal_pointer(&text);
+    if (find_place(finding, iface, &place) && !finding->says->pdata[place]) {
+        finding->says->pdata[place] = g_steal_pointer(&text);
+        g_array_index(finding->limits, IbhSeverity, place) = severity;
+    }
     g_free(text);
 }
 
@@ -140,21 +137,20 @@ void ibh_finding_set_astray(IbhFinding *finding, const char *iface)
         g_ptr_array_add(finding->astray, g_strdup(iface));
 }
 
-void ibh_finding_set_harmless(IbhFinding *finding, const char *iface)
-{
-    g_ptr_array_add(finding->harmless, g_strdup(iface));
-}
-
 IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface)
 {
-    return ibh_names_have(finding->harmless, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
+    guint place;
+
+    return find_place(finding, iface, &place)
+               ? MAX(finding->severity, g_array_index(finding->limits, IbhSeverity, place))
+               : finding->severity;
 }
 
 const char *ibh_finding_text(const IbhFinding *finding, const char *iface)
 {
-    char *const *said = find_text_slot(finding, iface);
+    guint place;
 
-    return said ? *said : NULL;
+    return find_place(finding, iface, &place) ? finding->says->pdata[place] : NULL;
 }
 
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)
@@ -175,11 +171,15 @@ IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const
 const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface)
 {
     const IbhFinding *worst = NULL;
+    IbhSeverity least = IBH_INFO;
 
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        if (finding->severity < (worst ? worst->severity : IBH_INFO) &&
-            (!iface || ibh_finding_is_about(finding, iface)))
+        const IbhSeverity severity = iface ? ibh_finding_severity_for(finding, iface) : finding->severity;
+
+        if (severity < least && (!iface || ibh_finding_is_about(finding, iface))) {
             worst = finding;
+            least = severity;
+        }
     }
     return worst;
 }

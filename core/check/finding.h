@@ -12,12 +12,13 @@ typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity; /* the worst firs
 const char *ibh_severity_name(IbhSeverity severity);
 
 typedef struct {
-    GPtrArray *ifaces;   /* char *: the interfaces that the finding is about; empty: it is about the host */
-    GPtrArray *says;     /* char *: for each interface "CONSEQUENCE: CAUSE" or "but WAY: CAUSE"; NULL: see `message` */
-    GPtrArray *astray;   /* char *: the interfaces whose packets leave through another NIC */
-    GPtrArray *harmless; /* char *: the interfaces whose packets go as they should nevertheless */
-    IbhSeverity severity;
-    const char *code; /* never changes between versions */
+    GPtrArray *ifaces; /* char *: the interfaces that the finding is about; empty: it is about the host */
+    GPtrArray *says;   /* char *: for each interface "CONSEQUENCE: CAUSE", or "but WAY: CAUSE" if the finding is a note
+                          for it; NULL: see `message` */
+    GPtrArray *astray; /* char *: the interfaces whose packets leave through another NIC */
+    GArray *limits;    /* IbhSeverity: for each interface, the finding is not worse than this */
+    IbhSeverity severity; /* for the worst interface */
+    const char *code;     /* never changes between versions */
     char *owner; /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC or host itself */
     char *message;
     char *fix;    /* a command that solves this problem, can be pasted as it is, and does no harm; NULL: none */
@@ -51,12 +52,10 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 /* Replaces the remedy, unless the new one is empty. Takes over its strings. */
 void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
 void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once; ignores "" */
-/* Adds the interface, and the text unless the interface has one already. Takes over the text. */
-void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text);
-/* Notes one of the finding's interfaces as astray, or as harmless. */
-void ibh_finding_set_astray(IbhFinding *finding, const char *iface);
-void ibh_finding_set_harmless(IbhFinding *finding, const char *iface);
-/* Returns how bad the finding is for this interface: a warning at most if its packets go as they should. */
+/* Adds the interface. Unless the interface has a text already, adds the text, and how bad the finding is for this
+ * interface. Takes over the text. */
+void ibh_finding_add_text(IbhFinding *finding, const char *iface, IbhSeverity severity, char *text);
+void ibh_finding_set_astray(IbhFinding *finding, const char *iface); /* one of the finding's interfaces */
 IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface);
 const char *ibh_finding_text(const IbhFinding *finding, const char *iface);  /* NULL if it has none */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface); /* "": the host */
@@ -64,5 +63,5 @@ gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface); /* 
 /* Returns the first finding with this code, about this interface ("": the host; NULL: any), with this owner ("": none;
  * NULL: any), or NULL. */
 IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner);
-/* Returns the worst error or warning about one interface (NULL: about anything), or NULL if there is none. */
+/* Returns the finding that is the worst for one interface (NULL: of all findings), or NULL if there are only notes. */
 const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface);

@@ -121,14 +121,16 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     const IbhCheck *check = about->check;
     const gboolean loses_answers = ibh_question_loses_answers(check, question);
     const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
-    g_autofree char *way = NULL, *why = NULL, *exception = NULL;
+    g_autofree char *way = NULL, *why = NULL, *says = NULL;
 
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* The rail's line in the report has the exception (IbhRow.says) only for a way through another candidate. */
-    exception = through && through->rank ? ibh_question_exception_text(check, question) : g_strdup("");
-    ibh_subject_say(about, "way=%s\nwhy=%s\nexception=%s", way, why, exception);
+    /* A note is an exception in the rail's line of the report, and only for a way through another candidate. */
+    says = loses_answers              ? g_strdup_printf("%s: %s", way, why)
+           : through && through->rank ? ibh_question_exception_text(check, question)
+                                      : NULL;
+    ibh_subject_say(about, "way=%s\nwhy=%s\nsays=%s", way, why, says ? says : "");
     about->severity = loses_answers ? IBH_WARNING : IBH_INFO;
     if (loses_answers) {
         IbhRemedy remedy = ibh_question_advise_gateway(check, question);

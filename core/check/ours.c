@@ -248,11 +248,9 @@ void ibh_check_judge_ours(IbhSubject *about)
     IBH_EACH (const Hit, hit, hits) {
         const char *iface = hit->nic->link->name;
 
-        ibh_finding_add_text(finding, iface, say_hit(check, hit, wrong));
+        ibh_finding_add_text(finding, iface, hit->is_right ? IBH_WARNING : IBH_ERROR, say_hit(check, hit, wrong));
         if (hit->astray)
             ibh_finding_set_astray(finding, iface);
-        if (hit->is_right)
-            ibh_finding_set_harmless(finding, iface);
     }
     if (hits->len ? is_right : worst.is_right)
         finding->severity = IBH_WARNING;

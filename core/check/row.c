@@ -79,7 +79,7 @@ static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
     }
     ibh_finding_add_iface(finding, about->iface);
     if (about->iface[0] && said && said[0])
-        ibh_finding_add_text(finding, about->iface, g_steal_pointer(&said));
+        ibh_finding_add_text(finding, about->iface, severity, g_steal_pointer(&said));
     if (about->astray)
         ibh_finding_set_astray(finding, about->iface);
     for (guint i = 0; about->others && i < about->others->len; i++)

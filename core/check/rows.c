@@ -176,9 +176,9 @@ const IbhRow ibh_rows[] = {
      "set gateway= in the configuration to a gateway that the rail can reach, or add a default route through the rail "
      "to the main table"},
     {IBH_OF_GATEWAY, "gateway-missing", IBH_WARNING, ibh_rail_leaves_through_other, "{way}: {why}",
-     "nothing has to be done; gateway= gives each rail a gateway of its own", "{why}", .says = "{exception}"},
+     "nothing has to be done; gateway= gives each rail a gateway of its own", "{why}", .says = "{says}"},
     {IBH_OF_GATEWAY_ELSEWHERE, "gateway-missing", IBH_WARNING, ibh_route_leads_through_sibling, "{way}: {why}",
-     "nothing has to be done; remote= gives each rail a gateway of its own", "{owner}", .says = "{exception}"},
+     "nothing has to be done; remote= gives each rail a gateway of its own", "{owner}", .says = "{says}"},
     {IBH_OF_SETUP, "manager-removes-foreign", IBH_WARNING, ibh_manager_prunes,
      "this {manager} (before 1.36) removes the routes of table {table} each time it configures the NIC, because the "
      "NIC's connection sets route-table; until the routes are restored, the NIC's traffic takes another way",

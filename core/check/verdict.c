@@ -71,12 +71,12 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
     return (IbhRemedy){0};
 }
 
+static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
+
 /* Adds the finding about one packet. If the packet goes wrong, looks for rules or routes to delete, unless a missing
  * subnet or rp_filter is the reason, and for FIXES_MAX owners at most. */
 static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
-    static const IbhSeverity severities[] = {
-        [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     g_autofree char *what = ibh_question_way_text(check, question), *why = ibh_owner_text(snapshot, &question->owner),
                     *owner = ibh_owner_describe(snapshot, &question->owner);
@@ -121,7 +121,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
             if (grade == IBH_NOTED && question->small_mtu) /* the packet leaves through its own NIC: no exception */
                 continue;
             what = ibh_question_way_text(check, question);
-            ibh_finding_add_text(finding, iface,
+            ibh_finding_add_text(finding, iface, severities[grade],
                                  grade == IBH_NOTED ? ibh_question_exception_text(check, question)
                                                     : g_strdup_printf("%s: %s", what, why));
             if (grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
@@ -202,7 +202,7 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                                 foreign_rule, link->name, word)
             : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
         "%s", text);
-    ibh_finding_add_text(finding, iface, g_steal_pointer(&text));
+    ibh_finding_add_text(finding, iface, finding->severity, g_steal_pointer(&text));
     if (ibh_question_goes_astray(question))
         ibh_finding_set_astray(finding, iface);
 }

@@ -50,14 +50,18 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
 
         /* Leave out notes, but not a note that a rail is down or away, or that the configuration is not in force:
          * whoever edits the configuration expects an effect. */
-        if (finding->severity == IBH_INFO && !ibh_finding_is_down(finding) &&
-            !g_str_equal(finding->code, "not-in-force"))
+        const gboolean has_notes = ibh_finding_is_down(finding) || g_str_equal(finding->code, "not-in-force");
+
+        if (finding->severity == IBH_INFO && !has_notes)
             continue;
         IBH_EACH_POINTER (char, iface, finding->ifaces) {
+            const IbhSeverity severity = ibh_finding_severity_for(finding, iface);
             const char *said = ibh_finding_text(finding, iface);
             const IbhLink *link = ibh_snapshot_link_by_name(report->rails->snapshot, iface);
             const char *port = link ? link->rdma : "";
 
+            if (severity == IBH_INFO && !has_notes)
+                continue;
             if (!said && finding->ifaces->len > 1) {
                 g_ptr_array_add(together, iface);
                 continue;
@@ -65,8 +69,8 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
             if (rail ? g_str_equal(rail->link->name, iface) : !is_among_rails(report, iface))
-                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port,
-                             severity_prefix(ibh_finding_severity_for(finding, iface)), said ? said : finding->message);
+                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, severity_prefix(severity),
+                             said ? said : finding->message);
         }
         names = ibh_names_shorten(together);
         if (!rail && together->len)
@@ -101,7 +105,7 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
     const char *note = NULL;
 
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        if (!note && finding->severity == IBH_INFO)
+        if (!note && ibh_finding_severity_for(finding, rail->link->name) == IBH_INFO)
             note = ibh_finding_text(finding, rail->link->name);
     }
     if (note) { /* leave room for the note */

@@ -36,10 +36,17 @@ static const char *find_cause(const char *said)
  * place of the consequence. In all other cases, the finding's message is not cut. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
-    const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
-    const char *said = hit->len ? ibh_finding_text(finding, hit->pdata[0]) : NULL, *cause = find_cause(said);
-    g_autofree char *names = ibh_names_shorten(hit);
+    g_autoptr(GPtrArray) hit = g_ptr_array_new();
+    g_autofree char *names = NULL;
+    const char *said, *cause;
 
+    IBH_EACH_POINTER (char, iface, finding->astray->len ? finding->astray : finding->ifaces) {
+        if (ibh_finding_severity_for(finding, iface) != IBH_INFO)
+            g_ptr_array_add(hit, iface);
+    }
+    said = hit->len ? ibh_finding_text(finding, hit->pdata[0]) : NULL;
+    cause = find_cause(said);
+    names = ibh_names_shorten(hit);
     if (finding->astray->len > 1)
         return g_strdup_printf("%s use the wrong NIC%s", names, whole && cause ? cause : "");
     if (said && hit->len == 1)
@@ -82,8 +89,10 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
             continue;
         command = problems == 0 || g_strcmp0(command, own) == 0 ? own : NULL;
         problems++;
-        IBH_EACH_POINTER (char, iface, finding->ifaces)
-            add_name(nics, iface);
+        IBH_EACH_POINTER (char, iface, finding->ifaces) {
+            if (ibh_finding_severity_for(finding, iface) != IBH_INFO)
+                add_name(nics, iface);
+        }
     }
     names = ibh_names_shorten(nics);
     wrong = nics->len ? g_strdup_printf("%s %s wrong", names, nics->len == 1 ? "is" : "are")

@@ -161,6 +161,10 @@ static const struct {
             "ip route add default via 172.16.0.254 dev ib0 onlink table 2941 metric mark protocol kernel\n"
             "ip rule add priority 32764 from 172.16.34.1 lookup main suppress_prefixlength 0" OURS
             "ip rule add priority 32765 from 172.16.34.1 lookup 2941" OURS},
+    {"screen-strict-beside",
+     NIC(0) "nic ib1 infiniband rdma mlx5_1/1 rp_filter=1 arp_filter=1 arp_announce=2 arp_ignore=2\n" NIC(2)
+         ADDRESS(0, "1") ADDRESS(1, "2") ADDRESS(2, "3") ROUTED(0, "1", "941") ROUTED(1, "2", "942") ROUTED(
+             2, "3", "943") "config [interface ib1] arp=strict\nip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n"},
     {"screen-single-address", RIGHT2
      "ip address add fd00:99::9/128 dev ib1\nip -6 route add default via fe80::1 dev ib1 protocol ra metric 1024\n"
      "ip -6 route add default via fe80::1 dev ib1 table 2942 metric mark protocol kernel\n"
