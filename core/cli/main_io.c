@@ -307,7 +307,12 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     int status = IBH_EXIT_OK;
 
     ibh_process_start();
-    parsed = ibh_options_parse(argv, &options, &error) && ibh_options_resolve(&options, warnings, &error);
+    parsed = ibh_options_parse(argv, &options, &error);
+    /* To resolve names, the C library loads modules, and reads what the network answers. */
+    if (parsed && options.names->len) {
+        (void)ibh_caps_keep_net();
+        parsed = ibh_options_resolve(&options, warnings, &error);
+    }
     options.style.width = isatty(STDOUT_FILENO) ? 80 : 0;
     /* If ib-hook was called by a path, such as build/ib-hook before it is installed, advice names that path. */
     options.style.program = *argv && strchr(*argv, '/') ? *argv : "ib-hook";

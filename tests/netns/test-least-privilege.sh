@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# At its first message to the kernel a root process has given up all but two capabilities, can gain none, leaves no core
-# dump, and what it has opened would not outlive an exec.
+# At its first message to the kernel, and before the C library resolves a name, a root process has given up all but two
+# capabilities, can gain none, leaves no core dump, and what it has opened would not outlive an exec.
 . "$(dirname "$0")/lib.sh"
 needs strace
 strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
@@ -58,6 +58,8 @@ $HOOKS/nm-dispatcher ib0 reapply
 $HOOKS/rhel-ifcfg ib0
 END
 ok "$n programs"
+stopped_at openat /etc/nsswitch.conf "$IB_HOOK" --probe localhost
+privileges "before it looks for a name" "$NET"
 
 # Whoever may not look into root's memory finds none of it in a file either, whatever limits and pattern there are.
 # ends HOW PROGRAM…: killed by a signal that leaves a core dump where one may be
