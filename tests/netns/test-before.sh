@@ -20,6 +20,10 @@ expect_equal "a ping passes, but A learned the same NIC for both addresses" "$(l
     "$(learned_mac A 172.16.34.2)"
 on B ping -q -n -c 1 -W 1 -I ib1 172.16.16.1 >/dev/null || fail "a ping from B's second NIC passes, too"
 ok "a ping from B's second NIC passes, too"
+ip -n A neigh replace 172.16.34.2 lladdr "$(mac B 0)" dev ib0 nud permanent
+if on B ping -q -n -c 1 -W 1 -I ib1 172.16.16.1 >/dev/null; then fail "but not while the peer sends to the first NIC"; fi
+ok "but not while the peer sends to the first NIC"
+ip -n A neigh del 172.16.34.2 dev ib0
 expect_matrix_wrong "nothing configured"
 
 for host in A B; do sysctl_set $host all rp_filter 1; done
