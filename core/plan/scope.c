@@ -85,6 +85,7 @@ static void add_table_and_defaults(GArray *tables, guint32 table)
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
     GArray *tables = IBH_NEW_ARRAY(guint32);
+    gboolean has_source = FALSE; /* a foreign source rule follows */
 
     if (!scope->candidates->len)
         return tables;
@@ -98,12 +99,12 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
         if (ibh_route_is_ours(route))
             add_table(tables, route->table);
     }
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (!ibh_rule_is_of_a_source(rule))
-            continue;
+    IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
         IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
-            if (ibh_prefix_contains(&rule->from, &address->local))
+            if ((has_source || ibh_rule_is_of_a_source(rule)) && ibh_prefix_contains(&rule->from, &address->local)) {
                 add_table(tables, rule->table);
+                has_source = TRUE;
+            }
         }
     }
     return tables;

@@ -25,5 +25,5 @@ gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
  * candidate is up. We need main's routes to these subnets through other NICs. */
 GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot);
 /* Returns the tables (guint32) whose routes we need: a candidate has, had or may get the table, or a foreign source
- * rule (ibh_rule_is_of_a_source()) leads an address of a candidate to the table. */
+ * rule (ibh_rule_is_of_a_source()), or a rule before such a rule, leads an address of a candidate to the table. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);

@@ -3,6 +3,8 @@
 
 void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
 {
+    gboolean has_source = FALSE; /* a foreign source rule follows */
+
     focus->candidates = IBH_NEW_ARRAY(int);
     focus->subnets = IBH_NEW_ARRAY(IbhPrefix);
     focus->tables = IBH_NEW_ARRAY(int);
@@ -21,15 +23,19 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_vals(focus->tables, tables, G_N_ELEMENTS(tables));
     }
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+    /* A foreign source rule, or a rule before such a rule, decides whether a pair is left alone. */
+    IBH_EACH_BACK (const IbhRule, rule, rails->snapshot->rules) {
         gboolean leads = FALSE; /* the rule matches an address of a candidate */
 
-        if (!ibh_rule_is_of_a_source(rule) || ibh_numbers_have(focus->tables, (int)rule->table))
+        if (!has_source && !ibh_rule_is_of_a_source(rule))
             continue;
         IBH_EACH (const IbhAddress, address, rails->snapshot->addresses)
             leads |= ibh_prefix_contains(&rule->from, &address->local) &&
                      ibh_numbers_have(focus->candidates, address->ifindex);
-        if (leads)
+        has_source |= leads;
+        /* All routes of other tables are heard; main and the local table have filters of their own. */
+        if (leads && rule->table && rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
+            !ibh_numbers_have(focus->tables, (int)rule->table))
             g_array_append_val(focus->tables, rule->table);
     }
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {

@@ -11,7 +11,7 @@
 typedef struct {
     GArray *candidates; /* int: the ifindexes of all candidates; NULL: not known */
     GArray *subnets;    /* IbhPrefix: the candidates' subnets */
-    GArray *tables;     /* int: T and D of the rails, and tables that foreign rules lead candidates' addresses to */
+    GArray *tables;     /* int: T and D of the rails, and tables of foreign rules that may decide about a pair */
     gboolean objects;   /* a route that can change a decision uses a nexthop object */
 } IbhFocus;
 

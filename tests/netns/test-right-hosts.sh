@@ -50,6 +50,15 @@ END
 right "a host is its own gateway" <<END
 ip route add 172.16.16.1 via 172.16.16.1 dev ib1 table 942
 END
+right "a rule for all, whose table hides a right source rule behind it" <<END
+ip route add 172.16.0.0/16 dev ib1 table 52
+ip rule add priority 5270 lookup 52
+ip route add 172.16.0.0/16 dev ib0 table 101
+ip rule add priority 32764 from 172.16.34.1 lookup 101
+END
+right "a value of all that is -1" <<END
+set_to net/ipv4/conf/all/rp_filter -1
+END
 right "a router of IPv6" <<END
 for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
 for nic in all ib0 ib1; do set_to net/ipv6/conf/\$nic/forwarding 1; done
