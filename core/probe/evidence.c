@@ -120,8 +120,8 @@ gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 no
     return TRUE;
 }
 
-/* Notes replies with a wrong checksum, which were damaged on their way. */
-static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
+/* Notes a reply with a wrong checksum, which was damaged on its way. FALSE if the packet is no such reply. */
+static gboolean hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 {
     const gboolean six = reply->from.family == AF_INET6;
     IbhProbePair *pair = ibh_probe_find_pair(probe, reply->ifindex, &reply->from);
@@ -130,7 +130,7 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 
     if (!pair || reply->length < IBH_PROBE_PACKET || reply->cut ||
         reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY))
-        return;
+        return FALSE;
     for (guint at = 4; at < sizeof pair->cookie; at++)
         wrong += reply->icmp[at + 8] != pair->cookie[at] ? 1 : 0;
     if (six) { /* the checksum of ICMPv6 also covers addresses, length and protocol */
@@ -138,11 +138,12 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
         sum = ibh_probe_sum(sum, reply->to.bytes, 16);
     }
     if (wrong > DAMAGED || ibh_probe_sum(sum, reply->icmp, reply->length) == 0xffff)
-        return;
+        return FALSE;
     if (reply->length > IBH_PROBE_PACKET)
         pair->mtu.mangled = TRUE;
     else
         pair->mangled = TRUE;
+    return TRUE;
 }
 
 /* ---- what this host sends ---- */
@@ -403,9 +404,9 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
         hear_request(probe, &packet);
         return;
     }
-    (void)ibh_probe_take_reply(probe, &packet, 0);
-    if (packet.is_fragment)
+    if (!packet.is_fragment && hear_damaged(probe, &packet))
         return;
-    hear_damaged(probe, &packet);
-    hear_error(probe, &packet);
+    (void)ibh_probe_take_reply(probe, &packet, 0);
+    if (!packet.is_fragment)
+        hear_error(probe, &packet);
 }

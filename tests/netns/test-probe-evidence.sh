@@ -296,6 +296,10 @@ probe 1 "${six[@]}"
 expect_equal "IPv6: damaged replies into one rail" "error reply-dropped ib1" "$(faults)"
 expect_contains "as that, too" "replies come in through this NIC with a wrong checksum" "$(messages)"
 on wire nft flush ruleset
+filter wire bridge forward ether daddr "$(mac A 1)" icmpv6 type echo-reply @th,16,16 set 0x5555
+probe 1 "${six[@]}"
+expect_contains "also if only the checksum is damaged" "replies come in through this NIC with a wrong checksum" "$(messages)"
+on wire nft flush ruleset
 filter wire bridge forward ether daddr "$(mac A 1)" ip6 length gt 1000 icmpv6 type echo-reply @th,256,16 set 0x5555
 probe 1 "${six[@]}"
 expect_equal "IPv6: long ones, one finding" "error reply-dropped ib1" "$(faults)"
