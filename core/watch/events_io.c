@@ -206,7 +206,7 @@ static gboolean receive_report(int fd, char *buffer, gssize *ret_length)
     return length >= 0 || errno == ENOBUFS;
 }
 
-gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gboolean *ret_ours)
+gboolean ibh_events_drain(IbhEvents *events, const GArray *own, const GArray *nics, gboolean *ret_ours)
 {
     static const char rdma[] = "SUBSYSTEM=infiniband";
     g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
@@ -220,7 +220,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gb
 
         concerns |= length < 0; /* a lost report may have concerned us */
         for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
-            if (own && header->nlmsg_pid == own)
+            if (ibh_numbers_have(own, (int)header->nlmsg_pid))
                 continue;
             concerns = TRUE;
             note_report(events, header, nics, ret_ours);

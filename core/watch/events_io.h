@@ -30,8 +30,8 @@ gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 
 /* Reads all waiting reports. Returns TRUE if a report may concern us, or if reports were lost. Sets `ret_ours` to TRUE
  * if a report is about one of `nics` (ifindexes; NULL: not known), or if a rule or route of ours was deleted. Ignores
- * reports of our own changes, which have the netlink port `own` (0: not known). */
-gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gboolean *ret_ours);
+ * reports of our own changes, which have one of the netlink ports `own` (guint32). */
+gboolean ibh_events_drain(IbhEvents *events, const GArray *own, const GArray *nics, gboolean *ret_ours);
 /* Forgets what was reported, once an event has answered it. */
 void ibh_events_forget(IbhEvents *events);
 

@@ -81,9 +81,10 @@ typedef struct {
     GArray *missing;       /* `missed` of the last run that had it */
     GString *complained;   /* the warnings of the last run, so that none is printed twice */
 
+    GArray *ports; /* guint32: the netlink ports of the last look's runs, which have changed something or tried to */
+
     /* the results of the last run, which may have ended before it had them */
     IbhFocus focus; /* without candidates: no result */
-    guint32 port;   /* the netlink port of its changes; 0: no result */
     GArray *away;   /* Away: the NICs that it left alone */
     GArray *missed; /* IbhKnownRail: the rails that could be missing, and whether they are; NULL: no result */
 } Watch;
@@ -158,13 +159,15 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 {
     Watch *watch = data;
     g_autoptr(GArray) before = watch->away;
+    guint32 port;
 
     watch->away = IBH_NEW_ARRAY(Away);
-    watch->port = 0;
     ibh_focus_clear(&watch->focus);
     g_clear_pointer(&watch->missed, g_array_unref);
     if (!outcome)
         return;
+    port = nl_socket_get_local_port(run->netlink->socket);
+    g_array_append_val(watch->ports, port);
     IBH_EACH_POINTER (const IbhOp, op, outcome->done)
         on_change(watch, op);
     IBH_EACH (const int, ifindex, run->spared) {
@@ -176,7 +179,6 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
         }
         g_array_append_val(watch->away, away);
     }
-    watch->port = nl_socket_get_local_port(run->netlink->socket);
     ibh_focus_find(&watch->focus, run->rails);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
     /* The reload is done: the files are in force now, or they are bad, and the run has warned of them. But if the state
@@ -252,6 +254,7 @@ static void look(Watch *watch)
         if (now - away->since >= ADDRESS_MAY_COME_BACK)
             g_array_append_val(given_up, away->ifindex);
     }
+    g_array_set_size(watch->ports, 0);
     watch->how.cause = cause;
     watch->how.restraint.given_up = given_up;
     ok = ibh_event_run(&watch->how, watch->complained);
@@ -306,7 +309,7 @@ static void wait_for_something(Watch *watch)
     if (fds[1].revents || fds[2].revents) {
         gboolean ours;
 
-        if (ibh_events_drain(&watch->events, watch->port, watch->focus.candidates, &ours))
+        if (ibh_events_drain(&watch->events, watch->ports, watch->focus.candidates, &ours))
             on_event(watch, ours, now);
     }
     if (now >= watch->alive) {
@@ -361,6 +364,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     watch.files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch.alive = ibh_notify_interval() ? 0 : NEVER;
     watch.away = IBH_NEW_ARRAY(Away);
+    watch.ports = IBH_NEW_ARRAY(guint32);
     watch.backoff = ibh_backoff_new();
     watch.missing = IBH_NEW_ARRAY(IbhKnownRail);
     watch.complained = g_string_new(NULL);
@@ -378,6 +382,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
             close(*opened[i]);
     }
     g_array_unref(watch.away);
+    g_array_unref(watch.ports);
     g_array_unref(watch.backoff);
     g_array_unref(watch.missing);
     g_string_free(watch.complained, TRUE);

@@ -419,11 +419,14 @@ static gboolean has_taken(const IbhEvents *events, guint32 port)
 static void check(IbhEvents *events, const uint8_t *from, const uint8_t *end)
 {
     const Truth truth = truth_of(from, end);
+    const guint32 port = OWN;
+    g_autoptr(GArray) own = IBH_NEW_ARRAY(guint32);
     gboolean ours;
 
+    g_array_append_val(own, port);
     queues[0] = queues[1] = (Queue){.at = from, .end = end};
     ibh_events_forget(events);
-    if (ibh_events_drain(events, OWN, NULL, &ours) != truth.concerns)
+    if (ibh_events_drain(events, own, NULL, &ours) != truth.concerns)
         broken("what happened %s", truth.concerns ? "concerns us" : "does not concern us");
     if (!truth.who && g_hash_table_size(events->taken))
         broken("nobody took anything, and not: %u of these", g_hash_table_size(events->taken));

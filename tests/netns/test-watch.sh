@@ -156,6 +156,16 @@ expect_equal "other rails are kept; what stays wrong is said once" 1 "$(complain
 kill -HUP "$watch"
 wait_until 5 complained 2
 ok "SIGHUP: it is said again"
+# A look takes back what it could do before the kernel refused the rest, and does not wake itself by that.
+timeout 4 ip -n B monitor route >$work/reports &
+monitor=$!
+heard() { ip -n B route add blackhole 192.0.2.1 && ip -n B route del blackhole 192.0.2.1 && grep -q 192.0.2.1 $work/reports; }
+wait_until 3 heard
+ip -n B route flush table 942
+wait "$monitor" || true
+taken_back=$(grep -c '^Deleted 172.16.0.0/16 dev ib1 table 942' $work/reports)
+[ "$taken_back" -ge 3 ] && [ "$taken_back" -le 9 ] || fail "it tries again after pauses that grow" "in 4 s it took its route back $taken_back times"
+ok "it tries again after pauses that grow"
 ip -n B address del 10.1.0.2/24 dev ib1
 ip -n B address add 10.1.0.2/24 dev ib1
 right() { our_rules B | grep -q "from 10.1.0.2 "; }
