@@ -50,13 +50,13 @@ void ibh_confined_explain(GString *warnings)
         close(fd);
     if (access("/sys/fs/selinux", F_OK) == 0 && g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
         g_string_append_printf(warnings,
-                               "SELinux forbids access to %s to this hook, which runs as %s: install ib-hook-selinux, "
+                               "SELinux forbids access to %s to ib-hook, which runs as %s: install ib-hook-selinux, "
                                "or, if it is installed, run: sudo restorecon -R /usr/lib/NetworkManager/dispatcher.d "
                                "/usr/libexec/ib-hook\n",
                                forbidden, g_strstrip(domain));
     else
         g_string_append_printf(warnings,
-                               "this hook cannot act: root may not open %s here; a security module or a container "
+                               "ib-hook cannot act: root may not open %s here; a security module or a container "
                                "forbids it\n",
                                forbidden);
 }

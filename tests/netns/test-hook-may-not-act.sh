@@ -22,7 +22,7 @@ mkdir -p /run/ib-hook # as systemd-tmpfiles does
 all=/proc/sys/net/ipv4/conf/all/arp_ignore
 needed=("$all" /proc/sys/net/ipv4/conf/ib{0,1}/arp_{announce,ignore})
 said=$(forbidden "${needed[@]}" /run/ib-hook)
-expect_contains "what it may not" "this hook cannot act: root may not open /run/ib-hook" "$said"
+expect_contains "what it may not" "ib-hook cannot act: root may not open /run/ib-hook" "$said"
 expect_equal "it is one line" 1 "$(wc -l <<<"$said")"
 expect_equal "and it is not said again" "" "$(forbidden "${needed[@]}" /run/ib-hook)"
 expect_nothing_of_ours B
@@ -42,7 +42,7 @@ for n in 2 3; do
     from=$(($(journal_lines) + 1))
     manager_calls B PATH=/usr/bin strace -f -qq -o /dev/null "${paths[@]}" \
         -e inject=open,openat:error=EACCES:when=$n+ "$HOOKS/nm-dispatcher" ib1 up >/dev/null
-    expect_equal "from open $n on" 1 "$(journal "$from" | grep -c "this hook cannot act: root may not open $all")"
+    expect_equal "from open $n on" 1 "$(journal "$from" | grep -c "ib-hook cannot act: root may not open $all")"
 done
 
 rm -rf /run/ib-hook

@@ -67,7 +67,7 @@ rm /etc/ib-hook/ib-hook.conf
 refusal="route-add failed: Operation not permitted"
 refusal="4 ib0: $refusal"$'\n'"4 ib1: $refusal"
 # In a user namespace, such a process may not open the sysctls, either.
-[ "$rooted" = yes ] || refusal="4 this hook cannot act: root may not open $CONF/all/arp_ignore here; a security module or a container forbids it"
+[ "$rooted" = yes ] || refusal="4 ib-hook cannot act: root may not open $CONF/all/arp_ignore here; a security module or a container forbids it"
 boots "a kernel that refuses" 3 "$refusal" setpriv --bounding-set=-net_admin --inh-caps=-net_admin
 
 # Commands: the same lines, unless nothing changed, with who ran them.

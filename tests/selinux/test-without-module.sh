@@ -10,7 +10,7 @@ vm H 'ln -sf /usr/bin/plain-program /etc/NetworkManager/dispatcher.d/60-plain'
 as NetworkManager_dispatcher_t /etc/NetworkManager/dispatcher.d/60-plain ib0 up
 expect_nothing "a link to a program of type bin_t does nothing, in the dispatcher's domain"
 expect_contains "although it ran, there" "comm=\"60-plain\"" "$(vm H 'dmesg | grep denied.*scontext=[^:]*:[^:]*:NetworkManager_dispatcher_t')"
-expect_contains "it says so" "SELinux forbids access to /sys/class/net to this hook, which runs as system_u:system_r:NetworkManager_dispatcher_t:s0: install ib-hook-selinux" \
+expect_contains "it says so" "SELinux forbids access to /sys/class/net to ib-hook, which runs as system_u:system_r:NetworkManager_dispatcher_t:s0: install ib-hook-selinux" \
     "$(vm H 'cat /run/messages')"
 vm H 'rm /etc/NetworkManager/dispatcher.d/60-plain'
 
