@@ -28,7 +28,7 @@ IbhTrigger ibh_trigger_nm(int argc, char **argv)
 
     if (argc >= 3 && g_strv_contains(actions, argv[2])) {
         trigger = new_trigger("NetworkManager", argv[1], argv[2], "down");
-        trigger.early = g_str_equal(argv[2], "reapply") && !g_str_equal(argv[1], "lo");
+        trigger.early = g_str_equal(argv[2], "reapply");
     }
     return trigger;
 }

@@ -45,7 +45,7 @@ static void test_nm(void **state)
     expect_cause(nm("ib0", "down"), "NetworkManager: ib0 down");
     assert_true(nm("ib0", "reapply").early);
     assert_false(nm("ib0", "up").early);
-    assert_false(nm("lo", "reapply").early);
+    assert_true(nm("lo", "reapply").early); /* rails answer for its addresses */
     expect(nm("lo", "up"), TRUE, "");
     expect(nm("", "up"), TRUE, "");
     expect(nm("none", "hostname"), FALSE, "");
