@@ -219,8 +219,8 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
 }
 
 /* Asks about packets to this host: to the address itself, to an address of one other rail (of each other rail, if a
- * rule comes before the rule for table local), and to addresses of other NICs in the rail's zones. Single addresses on
- * lo are pieces, so ask_zone() asks about them. */
+ * rule comes before the rule for table local), and to addresses of other NICs in the rail's zones that have a subnet.
+ * Single addresses of NICs that are not candidates, such as lo, are pieces, so ask_zone() asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     gboolean has_other_rail = FALSE;

@@ -53,9 +53,9 @@ static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const 
 }
 
 /* TRUE if a subnet of the other rail contains this subnet and more, and this NIC does not reach the rest of the wider
- * subnet. Either one prefix length is a mistake, or the rails are on different wires; this host cannot know. FALSE for
- * links of different types, if this NIC has a wider subnet, too, or if the other rail also has this subnet. Also FALSE
- * if this address has no subnet, but the main table has an on-link route through this NIC to a prefix around the
+ * subnet. Either one prefix length is a mistake, or the rails are on different wires; this host cannot know. FALSE if
+ * the links have different types, if this NIC also has a wider subnet, or if the other rail also has this subnet. Also
+ * FALSE if this address has no subnet, but the main table has an on-link route through this NIC to a prefix around the
  * address: then questions.c asks about that prefix. */
 static gboolean has_other_length(IbhSubject *about)
 {

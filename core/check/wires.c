@@ -226,8 +226,8 @@ gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
     return about->nic->link->proxy_arp_pvlan && find_forwarding(about->check, about->nic, about->ip, TRUE);
 }
 
-/* TRUE if there is a proxy entry for a host on the rails' wire: the kernel would forward packets for the entry's host
- * by the same route as packets for the rest of the subnet. */
+/* TRUE if the NIC has a proxy entry for a host of the subnet, and the kernel would forward packets for this host by the
+ * same route as packets for the rest of the subnet. Then the host is probably on the rails' wire. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -33,8 +33,8 @@ enum {
     OLD_RULES,
     OLD_ROUTES,
     /* From here on, packets from each address leave through its final NIC. So a NIC whose hardware address peers must
-     * not learn falls silent, and a NIC whose rp_filter gets strict answers only the peers that it will answer with the
-     * strict rp_filter. */
+     * not learn now falls silent. And a NIC whose rp_filter is about to become strict now stops answering the peers
+     * whose packets the strict rp_filter will drop. */
     ANSWER_LESS,
     FORGET_NEIGHBOURS,
     /* Peers that hear an announcement switch at once. */
@@ -104,11 +104,12 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
     return g_string_free(text, FALSE);
 }
 
-/* Finds tables that table= takes from one NIC and gives to another. A new route there would catch the packets of the
- * former holder's rules, and a new rule would lead to the former holder's routes. A new rule and an old rule do not
- * disturb each other, and two NICs' rules to one table do not show that table= changed: if an address has moved from
- * one NIC to another, its old rule counts as a rule of the new NIC, but still leads to the old NIC's table. An old rule
- * without an owner does not disturb a new route, because this host sends no packets that the rule matches. */
+/* Finds tables that table= takes from one NIC and gives to another: the table has an old route of one NIC, and
+ * something new of the other, because a new rule would lead to the old route; or it has an old rule of one NIC, and a
+ * new route of the other, which would catch the old rule's packets. An old rule and a new rule do not count, because
+ * they also occur without table=: if an address has moved from one NIC to another, its old rule counts as a rule of the
+ * new NIC, but still leads to the old NIC's table. An old rule without an owner does not count either, because this
+ * host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {

@@ -64,7 +64,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 
 /* ---- operations that an event leaves out ---- */
 
-/* systemd-networkd 252 removes every address when it restarts, and adds it again up to 165 ms later. Even the last hook
+/* What ibh_plan_restrain() has to know. An event must not clean up after addresses that are away for a moment only:
+ * systemd-networkd 252 removes every address when it restarts, and adds it again up to 165 ms later. Even the last hook
  * may run in between: if it cleaned up, no later event would repair the rail. */
 typedef struct {
     const char *const *down; /* interfaces taken down on purpose, NULL-terminated; NULL for none */

@@ -340,8 +340,8 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
     return pair->probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
-/* Each new request begins with the first step again. A step that an earlier request passed says nothing new, so it is
- * ignored, unless it failed. */
+/* Each new request begins with the first step again. A report of a step that an earlier request has passed says nothing
+ * new, so it is ignored, unless the step failed this time. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);

@@ -10,8 +10,8 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     IbhReport whole = *report;
 
-    /* Report the NICs that were named; without names, missing rails, candidates and RDMA-capable NICs, or with
-     * --verbose every netdev. */
+    /* If NICs were named, report only these. Otherwise report candidates and RDMA-capable NICs (with --verbose, every
+     * netdev), and the missing rails. */
     for (guint i = 0; report->rails && i < report->rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
         const gboolean is_capable = nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;

@@ -74,8 +74,8 @@ IbhWriter ibh_report_text, ibh_report_json, ibh_report_prometheus;
 /* Returns the report. Free it with g_free(). */
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
 
-/* TRUE if no finding is an error or a warning, and --probe was not interrupted. In writers, also FALSE if the action
- * failed, because ibh_report() has set `failed`. */
+/* TRUE if no finding is an error or a warning, and --probe was not interrupted. When a writer calls this function, also
+ * FALSE if the action failed: only the copy that ibh_report() gives to writers has `failed` set. */
 gboolean ibh_report_is_ok(const IbhReport *report);
 
 /* ---- what the writers share ---- */

@@ -139,7 +139,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
         const gboolean all = run->only && g_strv_contains(run->only, nic->link->name);
         IbhKnownRail now;
 
-        /* Look the hardware up in sysfs once, when it is new. */
+        /* Look in sysfs only for hardware whose slot is not known yet. */
         if (!run->undo && !refused && ibh_known_describe(run->rails, nic, known, all, &now) &&
             (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
             ibh_known_put(known, &now);
