@@ -125,7 +125,7 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = make_item(difference, rule, NULL);
 
-        if (owner && !item.spread) /* for a "lookup main" rule, make_item() may have found the owner of an old rule */
+        if (owner) /* for a "lookup main" rule, make_item() may have found the owner of an old rule */
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))

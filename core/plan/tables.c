@@ -8,8 +8,6 @@
  */
 #include "plan/rails.h"
 
-#include <linux/fib_rules.h>
-
 /* ---- giving ---- */
 
 /* Returns the NIC that has this number, or this number + 2000, as its T or D; NULL if no NIC has. */
@@ -156,8 +154,6 @@ static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
             return FALSE;
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (rule->action != FR_ACT_TO_TBL)
-            continue;
         if (rule->table == table ||
             (rule->table == defaults && (!ibh_rule_is_ours(rule) || ibh_rails_holder(rails, &rule->from.ip) != nic)))
             return FALSE;
