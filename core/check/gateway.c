@@ -11,14 +11,15 @@
 #include <sys/socket.h>
 
 /* TRUE if a route leads through this NIC to a network that is not one of the NIC's subnets. Link-local and multicast
- * networks do not count, nor do this host's addresses. Of a multipath route, only the first next hop counts. */
+ * networks do not count, nor do this host's addresses. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {
         const IbhIp *to = &route->dst.ip;
+        IbhRoute part;
 
-        if (route->family != family || route->ifindex != nic->link->ifindex || route->type != RTN_UNICAST ||
-            ibh_nic_serves_subnet(nic, &route->dst) || ibh_rails_holder(check->rails, to))
+        if (route->family != family || !ibh_route_part(route, nic->link->ifindex, &part) ||
+            route->type != RTN_UNICAST || ibh_nic_serves_subnet(nic, &route->dst) || ibh_rails_holder(check->rails, to))
             continue;
         if (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to)))
             return TRUE;
@@ -141,18 +142,24 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     }
 }
 
-/* TRUE if the rail has no default route of its own, and the main table sends its packets to other networks through
- * another NIC. We walk a packet from the first of the rail's addresses that no foreign rule leads to other networks
- * (ibh_others_lead_out()), to a host that no rule or route names. FALSE if ibh_gateway_is_missing() makes a finding. */
+/* TRUE if the rail's packets to other networks leave through another NIC: by the main table, or, if the rail has a
+ * default route of its own, by a foreign rule before the rule that leads to this default, such as a VPN's. We walk a
+ * packet from the first of the rail's addresses that no foreign rule leads to other networks (ibh_others_lead_out()),
+ * to a host that no rule or route names. FALSE if ibh_gateway_is_missing() makes a finding; and if the rail should have
+ * a default of its own, but --apply has something to do, or gateway= is set, so that questions.c asks about the
+ * default. */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhPrefix world = ibh_prefix_of_world(about->family);
     IbhQuestion beyond;
     IbhRoute by_default;
+    IbhIp gateway;
 
-    if (!ibh_nic_programs_family(about->nic, about->family) ||
-        ibh_want_default(check->rails, about->nic, about->family, &by_default) || why_no_gateway(about))
+    if (!ibh_nic_programs_family(about->nic, about->family) || why_no_gateway(about))
+        return FALSE;
+    if ((check->plan->len || ibh_nic_find_gateway(about->nic, about->family, &gateway)) &&
+        ibh_want_default(check->rails, about->nic, about->family, &by_default))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, about->nic->programmed) {
         if (address->local.family != about->family || ibh_others_lead_out(check->rails, address))

@@ -85,8 +85,14 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     /* An error route of a foreign rule may refuse a part of the subnet, or other networks, but not the whole subnet. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
-    if (got->refused && ideal->refused) /* by an error route of the main table, or because no table has a route */
-        return ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
+    if (got->refused && ideal->refused) { /* by an error route of the main table, or because no table has a route */
+        const IbhRemote *remote = near || !ideal->route ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
+
+        /* An error route to a part of a remote= belongs to somebody's own addresses there, such as those of pods. */
+        return !ideal->route                                                ? IBH_RIGHT
+               : remote && ideal->route->dst.length > remote->prefix.length ? IBH_NOTED
+                                                                            : IBH_DOUBTFUL;
+    }
     if (got->refused)
         return IBH_WRONG;
     if (route->type != RTN_UNICAST) /* a single address on lo may belong to a service */

@@ -122,7 +122,7 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 /* What a line of a script says about a NIC. */
 typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
-    gboolean by_device;  /* it has "dev" and the NIC's name or a variable */
+    gboolean by_device;  /* it has "dev" and the NIC's name or a variable, or a route's preferred source is the NIC's */
     const char *table;   /* the table of the rule or route that the line adds; NULL: it adds none, or the table is main
                             or local; "": not known, so any */
 } Saying;
@@ -131,7 +131,8 @@ typedef struct {
  * another line, so the table is "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
-    static const char *const sources[] = {"from", "src", "From", "PreferredSource", NULL};
+    static const char *const sources[] = {"from", "From", NULL};
+    static const char *const preferred[] = {"src", "PreferredSource", NULL};
     static const char *const tables[] = {"table", "lookup", "Table", NULL};
     static const char *const kernels[] = {"main", "254", "local", "255", NULL};
     static const char *const adding[] = {"add", "a", "append", "replace", "change", NULL};
@@ -147,6 +148,7 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
         saying.by_address |= g_strv_contains(sources, *words) && is_address_of(words[1], rails, nic);
         saying.by_device |=
             g_str_equal(*words, "dev") && (words[1][0] == '$' || g_str_equal(words[1], nic->link->name));
+        saying.by_device |= g_strv_contains(preferred, *words) && is_address_of(words[1], rails, nic);
         if (g_strv_contains(tables, *words) && !g_strv_contains(kernels, words[1]))
             saying.table = words[1];
     }
@@ -180,13 +182,15 @@ static void script_line_clear(gpointer data)
 }
 
 /* Returns the lines (Line) of a script without its comments; their texts belong to `ret_texts`. A backslash joins
- * lines; in files of systemd-networkd, each section counts as one line. */
-static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
+ * lines; in files of systemd-networkd, each section counts as one line. Netplan's "from" is the source of a rule below
+ * "routing-policy:", but the preferred source of a route below "routes:", where we leave it out. */
+static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *ret_texts)
 {
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
     g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
     const char *end = g_str_has_prefix(script->path, NETWORKD) ? "\n(?=\\[)" : "(?<!\\\\)\n";
     GArray *lines = IBH_NEW_ARRAY(Line);
+    gboolean in_routes = FALSE;
     guint number = 1;
 
     g_array_set_clear_func(lines, script_line_clear);
@@ -200,6 +204,11 @@ static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
                 at[-1] = ' ';
         }
         line.words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&=\\[\\]]+", line.text, G_REGEX_RAW, 0);
+        for (char **word = line.words; is_netplan && *word; word++) {
+            in_routes = g_str_has_prefix(*word, "routes") || (in_routes && !g_str_has_prefix(*word, "routing-policy"));
+            if (in_routes && g_str_equal(*word, "from"))
+                (*word)[0] = '\0';
+        }
         g_array_append_val(lines, line);
     }
     return lines;
@@ -230,8 +239,8 @@ void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;
     g_auto(GStrv) texts = NULL;
-    g_autoptr(GArray) lines = split_lines(script, &texts);
     const gboolean is_netplan = strstr(script->text, "routing-policy:") != NULL;
+    g_autoptr(GArray) lines = split_lines(script, is_netplan, &texts);
     g_autoptr(GHashTable) led = find_led_tables(check->rails, lines, is_netplan);
 
     IBH_EACH (const Line, line, lines) {

@@ -95,6 +95,7 @@ void ibh_report_prometheus(const IbhReport *report)
 {
     const IbhProbe *probe = report->probe;
     GString *out = report->out;
+    guint with_link = 0;
 
     if (report->message || report->ops || !report->findings)
         return;
@@ -114,7 +115,9 @@ void ibh_report_prometheus(const IbhReport *report)
         put_family(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.");
         g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_report_is_ok(report));
         put_family(out, "ib_hook_rails", "Rails that have a link.");
-        g_string_append_printf(out, "ib_hook_rails %u\n", ibh_report_count_standing(report));
+        IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails)
+            with_link += ibh_nic_is_usable(rail) ? 1 : 0;
+        g_string_append_printf(out, "ib_hook_rails %u\n", with_link);
         put_rails(report);
         put_findings(report, "ib_hook_findings");
     }

@@ -77,6 +77,31 @@ ib1 info /etc/network/interfaces line 4: up ip rule add from 172.16.34.2 table 9
 ib1 info /$places/route-ib1 line 1: 172.16.0.0/16 scope link src 172.16.34.2 table t2" "$(found | sort)"
 rm -r "${tree:?}"/etc
 
+# A preferred source is no rule's source, and a table may be for a mark.
+write 0644 etc/netplan/50-others.yaml <<-'END'
+	network:
+	  ethernets:
+	    ib0:
+	      routes:
+	       - to: 10.50.0.0/16
+	         via: 172.16.0.9
+	         from: 172.16.34.1
+	    eth0:
+	      routing-policy:
+	       - from: 192.0.2.5
+	         table: 7
+	END
+write 0755 etc/NetworkManager/dispatcher.d/30-mark <<-'END'
+	#!/bin/sh
+	ip rule add fwmark 7 table 100
+	ip route replace default via 172.16.0.254 dev ib0 src 172.16.34.1 table 100
+	END
+printf '%s\n' '[RoutingPolicyRule]' FirewallMark=7 Table=100 '[Route]' PreferredSource=172.16.34.1 Table=100 |
+    write 0644 etc/systemd/network/30-mark.network
+check
+expect_equal "routes with a preferred source, and a table for a mark" "" "$(found)"
+rm -r "${tree:?}"/etc
+
 # systemd-networkd's own: a rule in any file; a route in the file by which it configures the NIC, or in a drop-in of that.
 mkdir -p $tree/run/systemd/netif/links
 for nic in ib0 ib1; do

@@ -510,6 +510,23 @@ static const Case CASES[] = {
     {"gateway: nor from a part of remote=", STRICTLY "config [interface ib1] remote=10.0.0.0/8 via 172.16.0.1\n"
      "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 onlink table 942 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "8", "172.16.34.2", "942")
      "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "warning foreign-route ib1"},
+    {"gateway: a part of remote= that the main table refuses", RAILS "config [interface ib1] remote=10.0.0.0/8 via 172.16.0.1\n"
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 onlink table 942 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "8", "172.16.34.2", "942")
+     "ip route add blackhole 10.244.7.64/26\n", NULL, "info foreign-route ib1"},
+    {"gateway: all of remote= that the main table refuses", RAILS "config [interface ib1] remote=10.0.0.0/8 via 172.16.0.1\n"
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 onlink table 942 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "8", "172.16.34.2", "942")
+     "ip route add unreachable 10.0.0.0/8\n", NULL, "warning foreign-route ib1"},
+    {"gateway: a VPN before the rail's own default", RAILS ETH0 "ip route add default via 172.16.0.254 dev ib1 protocol static\n"
+     "ip route add default via 172.16.0.254 dev ib1 onlink table 2942 metric mark protocol kernel\n"
+     "ip rule add priority 32764 from 172.16.34.2 lookup main suppress_prefixlength 0 suppress_ifgroup mark protocol kernel\n"
+     "ip rule add priority 32765 from 172.16.34.2 lookup 2942 suppress_ifgroup mark protocol kernel\n"
+     "ip rule add priority 5269 lookup main suppress_prefixlength 0\nip rule add priority 5270 lookup 52\n"
+     "ip route add default dev eth0 table 52\n", NULL, "info gateway-missing ib0+ib1"},
+    {"gateway: two cables with one multipath route", IB0 IB1 "ip address add 10.1.0.0/31 dev ib0\nip address add 10.1.0.2/31 dev ib1\n"
+     "ip route add 10.0.0.0/8 nexthop via 10.1.0.1 dev ib0 nexthop via 10.1.0.3 dev ib1\nconfig [interface ib*] manage=yes\n"
+     "ip route add 10.1.0.0/31 dev ib0 src 10.1.0.0 table 941 metric mark protocol kernel\n" RULE_IN("10.1.0.0", "31", "10.1.0.0", "941")
+     "ip route add 10.1.0.2/31 dev ib1 src 10.1.0.2 table 942 metric mark protocol kernel\n" RULE_IN("10.1.0.2", "31", "10.1.0.2", "942"),
+     NULL, ""},
     {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1] gateway=10.0.0.1\n", NULL,
      "warning gateway-missing ib1"},
     /* clang-format on */
