@@ -80,6 +80,7 @@ typedef struct IbhCheck {
     const GArray *missed;  /* IbhKnownRail: missing rails (check/missing.h) */
     GPtrArray *findings;   /* IbhFinding * */
     guint tried;           /* for how many owners we have looked for a fix */
+    GPtrArray *answers;    /* IbhRoute *: the kernel's answers by tables that have too many routes to be read */
 } IbhCheck;
 
 /* Returns a check with the questions for the kernel. `facts` must have the routes now, and all else when

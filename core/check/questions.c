@@ -314,6 +314,7 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
     check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
     check->without = IBH_NEW_ARRAY(IbhOwner);
+    check->answers = g_ptr_array_new_with_free_func(g_free);
     ibh_fib_set_without(check->ideal, check->without);
     ibh_fib_set_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
@@ -335,5 +336,6 @@ void ibh_check_free(IbhCheck *check)
     ibh_fib_free(check->ideal);
     ibh_fib_free(check->repaired);
     g_array_unref(check->without);
+    g_ptr_array_unref(check->answers);
     g_free(check);
 }

@@ -238,6 +238,30 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
+/* If we have read no route of the table by which the kernel answered, because the table has too many, returns the route
+ * that the answer shows. Otherwise, and for a multipath route, returns NULL. */
+static const IbhRoute *make_route(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
+{
+    IbhRoute *made;
+
+    if (answer->error || answer->hops || !answer->table || ibh_rails_nic_by_table(check->rails, answer->table))
+        return NULL;
+    IBH_EACH (const IbhRoute, route, check->facts->routes) {
+        if (route->table == answer->table && route->family == question->lookup.to.family && !route->cached)
+            return NULL;
+    }
+    made = g_new0(IbhRoute, 1);
+    made->family = question->lookup.to.family;
+    made->table = answer->table;
+    made->type = answer->type;
+    made->dst = ibh_prefix_of(&question->lookup.to, answer->length);
+    made->ifindex = answer->oif;
+    made->gateway = answer->gateway;
+    made->nexthops = 1;
+    g_ptr_array_add(check->answers, made);
+    return made;
+}
+
 /* Grades a question, and reports what only the kernel's answer shows. If our own rules or routes are to blame, the
  * question counts as right, and `apply_repairs` is set: ours.c reports what is wrong with them. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
@@ -261,6 +285,8 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 
+        if (!route && !is_local)
+            route = make_route(check, question, answer);
         if (!route) {
             if (is_local)
                 report_lacking_address(check, question);

@@ -56,6 +56,10 @@ ip rule add priority 5270 lookup 52
 ip route add 172.16.0.0/16 dev ib0 table 101
 ip rule add priority 32764 from 172.16.34.1 lookup 101
 END
+right "more routes than --check reads" "[defaults]
+gateway=172.16.0.1" <<END
+seq 10010 | while read -r n; do echo "route add 1.\$((n / 256)).\$((n % 256)).0/24 via 10.0.0.1 dev eth0"; done | ip -batch -
+END
 right "a value of all that is -1" <<END
 set_to net/ipv4/conf/all/rp_filter -1
 END
