@@ -116,17 +116,17 @@ static GArray *copy_known(const GArray *known)
 
 /* The rails file has the last lines of the state, those about known rails, but with 0 as the time: the time since which
  * a rail is missing counts for this boot only. Two runs may get here at once, because each has released the lock of the
- * namespace. So take the lock of the directory, and write what the state has by then: the newer state wins. Ignore
- * errors: only runs after the next boot need the file. */
+ * namespace. So take another lock, which only root can hold, and write what the state has by then: the newer state
+ * wins. Ignore errors: only runs after the next boot need the file. */
 static void write_rails(const IbhStore *store)
 {
     g_autofree char *end = make_end(), *path = ibh_store_file(store, ".state"), *lines = NULL, *text = NULL;
     g_autoptr(GString) now = NULL;
     g_autoptr(IbhState) state = NULL;
     const char *known;
-    int directory = end ? open(IBH_LIB_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int lock = end ? open(IBH_RUN_DIR "/rails.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
 
-    if (directory >= 0 && flock(directory, LOCK_EX) == 0)
+    if (lock >= 0 && flock(lock, LOCK_EX) == 0)
         now = ibh_file_read(path, NULL, NULL);
     if (now) {
         state = ibh_state_parse(now->str, now->len);
@@ -137,8 +137,8 @@ static void write_rails(const IbhStore *store)
         text = g_strconcat(known ? known + 1 : "", end, NULL);
         (void)ibh_file_write(RAILS_FILE, text, IBH_FOR_ALL, NULL);
     }
-    if (directory >= 0)
-        close(directory);
+    if (lock >= 0)
+        close(lock);
 }
 
 /* ---- opening ---- */

@@ -36,6 +36,17 @@ expect_equal "a rail is kept with both families" "172.16.34.2,fd00:16::34:2" "$(
 taken=$(line_of 'flock(.*LOCK_EX') given=$(line_of 'close(.*\.lock>') renamed=$(line_of "rename(.*$rails")
 expect_equal "the lock is taken, given back, and then /var is written" "$taken $given $renamed" \
     "$(printf '%s\n' "$taken" "$given" "$renamed" | sort -n | xargs)"
+# Whoever may read the directory may lock it, but ib-hook waits for no lock that others can take.
+if [ "$rooted" = yes ]; then
+    rm -r /run/ib-hook $rails
+    setpriv --reuid 65534 --clear-groups flock ${rails%/*} sleep 60 &
+    holder=$!
+    is_locked() { ! flock -n ${rails%/*} true; }
+    wait_until 5 is_locked
+    at_home B timeout 8 env -i IFACE=ib1 MODE=start PHASE=post-up "$HOOKS/ifupdown"
+    expect_equal "a user holds a lock: the rail is kept all the same" "172.16.34.2,fd00:16::34:2" "$(known ib1)"
+    kill $holder
+fi
 rm -r /run/ib-hook
 event
 read=$(line_of "openat(.*$rails")
