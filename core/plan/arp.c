@@ -37,7 +37,6 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
  * too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
-    const gboolean all_rails_change = !rails->only || rails->undo;
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);
 
     if (ibh_arp_ignore_silences(ignore))
@@ -48,16 +47,12 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
                 return TRUE;
         }
         IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-            gboolean depends;
-            int rp_filter;
+            const int rp_filter =
+                ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]);
 
-            /* If all rails change, each of them answers for its own addresses. */
-            if (other == nic || (other->status == IBH_NIC_RAIL && all_rails_change))
+            if (other == nic || ibh_nic_is_programmed(rails, other)) /* answers for its own addresses */
                 continue;
-            rp_filter = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]);
-            depends = ibh_link_is_of_the_host(other->link) || g_str_equal(other->link->kind, "bridge") ||
-                      (rp_filter == 1 && !ibh_nic_is_programmed(rails, other));
-            if (!depends)
+            if (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") && rp_filter != 1)
                 continue;
             IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
                 if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&
