@@ -202,17 +202,12 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
     static const int ours[][IBH_N_SYSCTLS] = {
         [IBH_ARP_AUTO] = {2, 1, 2, 1}, [IBH_ARP_STRICT] = {1, 1, 2, 2}, [IBH_ARP_KEEP] = {0}};
 
+    if (state->rails->len || state->sysctls->len) /* the state is lost as a whole or not at all */
+        return;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhNic *nic = ibh_rule_is_ours(rule) ? ibh_rails_holder(rails, &rule->from.ip) : NULL;
-        gboolean is_remembered = FALSE;
 
-        if (!nic)
-            continue;
-        IBH_EACH (const IbhSavedRail, saved, state->rails)
-            is_remembered |= saved->ifindex == nic->link->ifindex;
-        IBH_EACH (const IbhSavedSysctl, saved, state->sysctls)
-            is_remembered |= saved->ifindex == nic->link->ifindex;
-        if (is_remembered)
+        if (!nic || !nic->rank)
             continue;
         for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
             const int value = nic->link->sysctl[key];

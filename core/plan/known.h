@@ -30,6 +30,6 @@ IbhMissing ibh_nic_lack(const IbhNic *nic); /* what a known rail lacks; IBH_IS_T
 /* Returns the known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
-/* Handles NICs that have our rules but are not in the state, because the state could not be written or was removed:
- * marks the old value of each sysctl that we may have set as lost. */
+/* If the state was lost, because it could not be written or was removed: for candidates that have our rules, marks the
+ * old value of each sysctl that we may have set as lost. */
 void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state);

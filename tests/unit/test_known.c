@@ -273,6 +273,7 @@ static void test_lost_values(void **state G_GNUC_UNUSED)
         "ip rule add from 172.16.34.1 to 172.16.0.0/16 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
         NULL};
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_ANNOUNCE, IBH_SYSCTL_ARP_IGNORE};
+    const IbhSavedRail other = {.ifindex = 99};
     Host host = look_at(lines, "", "");
     g_autoptr(IbhState) after = ibh_state_copy(host.snapshot->state);
 
@@ -287,6 +288,11 @@ static void test_lost_values(void **state G_GNUC_UNUSED)
             assert_int_equal(saved->old, saved->set);
         }
     }
+    /* A NIC that is not in the state, although others are, is new: its driver was restarted. */
+    g_array_set_size(after->sysctls, 0);
+    g_array_append_val(after->rails, other);
+    ibh_known_note_lost_values(host.rails, after);
+    assert_int_equal(after->sysctls->len, 0);
     leave(&host);
 }
 
