@@ -115,13 +115,21 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if there are other candidates, each of them has a configured address, and no known rail is away. Then a NIC
- * without a partner has lost its partners for good: they are not flapping. */
+/* TRUE if there are other candidates, each of them has a configured address, and no known rail is away, has lost its
+ * RDMA device, or has lost all addresses of a family. Then a NIC without a partner has lost its partners for good: they
+ * are not flapping. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        if (!ibh_known_link(rails->snapshot, known))
+        const IbhLink *link = ibh_known_link(rails->snapshot, known);
+        const IbhNic *its = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
+
+        if (!its || (!its->rank && !link->master))
             return FALSE;
+        for (guint i = 0; i < known->n_addresses; i++) {
+            if (!ibh_nic_serves_family(its, known->addresses[i].family))
+                return FALSE;
+        }
     }
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other->rank && other != nic && !has_configured_address(rails, other))

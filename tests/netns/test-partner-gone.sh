@@ -49,9 +49,22 @@ ip -n B address add 10.9.0.2/24 dev ib1
 stays "its partner has another network, the third NIC no address"
 ip -n B address add 10.7.0.3/24 dev ib2
 ends "all others have networks of their own"
-ip -n B address flush dev ib1 scope global
+# A lease may be over while a configured address of the other family stays, or an RDMA device restart.
 ip -n B address add fd00:9::2/64 dev ib1 nodad
 ip -n B address add 10.7.0.3/24 dev ib2
+an_event
+ip -n B address del 172.16.34.2/16 dev ib1
+stays "its partner has lost IPv4"
+ip -n B address add 172.16.34.2/16 dev ib1
+an_event
+mv /run/sys/B/class/infiniband/mlx5_1 $work/
+an_event
+expect_contains "it stays a rail: its partner has lost its RDMA device" "lookup 941" "$(of_ib0)"
+mv $work/mlx5_1 /run/sys/B/class/infiniband/
+an_event
+ip -n B address del 172.16.34.2/16 dev ib1
+an_event
+expect_hook 0 B --apply --iface ib1
 ends "all others have networks of their own, one in IPv6"
 
 # The same where its own address is routed by others: ARP values of ours are what makes it stay.
