@@ -131,6 +131,8 @@ typedef enum {
 
 /* Returns the local route (IbhRoute) of each address that is neither tentative nor failed, as the kernel adds it. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
+/* TRUE for a VRF and its ports: the kernel keeps the routes to their addresses in the table of the VRF. */
+gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link);
 /* Adds the snapshot's rules and routes; unless `ours`, only those of others. */
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);

@@ -27,6 +27,24 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
 
 static const IbhRule plain[] = {PLAIN_OF(AF_INET), PLAIN_OF(AF_INET6)};
 
+gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
+
+    return link->vrf || (master && master->vrf);
+}
+
+/* TRUE if the kernel has, or should have, a route to this address in table local. Of a link that is down, the kernel
+ * keeps IPv6 addresses at most (keep_addr_on_down), without routes. */
+static gboolean is_in_local(const IbhSnapshot *snapshot, const IbhAddress *address)
+{
+    const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
+
+    if (address->tentative || address->failed || (link && ibh_link_is_in_vrf(snapshot, link)))
+        return FALSE;
+    return !link || address->local.family == AF_INET || (link->flags & IFF_UP);
+}
+
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot)
 {
     GArray *routes = IBH_NEW_ARRAY(IbhRoute);
@@ -41,7 +59,7 @@ GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot)
                                 .nexthops = 1,
                                 .ifindex = address->ifindex};
 
-        if (!address->tentative && !address->failed)
+        if (is_in_local(snapshot, address))
             g_array_append_val(routes, route);
     }
     return routes;

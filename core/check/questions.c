@@ -230,7 +230,7 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
 
         if (is_rail && other != nic && has_other_rail && !check->has_rule_before_local)
             continue;
-        if (!is_rail && (!ibh_nic_is_usable(other) || other->link->master))
+        if (!is_rail && (!ibh_nic_is_usable(other) || other->link->master || other->link->vrf))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of_host(&address->local);

@@ -29,7 +29,7 @@ gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
 
-    if (!owner || owner == nic)
+    if (!owner || owner == nic || ibh_link_is_in_vrf(about->check->rails->snapshot, nic->link))
         return FALSE;
     about->other = owner;
     if (nic->status == IBH_NIC_RAIL)

@@ -67,6 +67,14 @@ right "a router of IPv6" <<END
 for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
 for nic in all ib0 ib1; do set_to net/ipv6/conf/\$nic/forwarding 1; done
 END
+right "a NIC that is down keeps a single IPv6 address of the rails' subnet" <<END
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+ip link add eth1 type veth peer name other
+set_to net/ipv6/conf/eth1/keep_addr_on_down 1
+ip link set eth1 up
+ip address add fd00:16::99/128 dev eth1 nodad
+ip link set eth1 down
+END
 right "IPv6 switched off on the rails" <<END
 for n in 0 1; do set_to net/ipv6/conf/ib\$n/disable_ipv6 1; done
 END

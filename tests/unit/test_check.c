@@ -527,6 +527,8 @@ static const Case CASES[] = {
      "ip route add 10.1.0.0/31 dev ib0 src 10.1.0.0 table 941 metric mark protocol kernel\n" RULE_IN("10.1.0.0", "31", "10.1.0.0", "941")
      "ip route add 10.1.0.2/31 dev ib1 src 10.1.0.2 table 942 metric mark protocol kernel\n" RULE_IN("10.1.0.2", "31", "10.1.0.2", "942"),
      NULL, ""},
+    {"a port of a VRF has a rail's address", RAILS "ip link add blue up type vrf table 10\nnic ib9 infiniband master blue\n"
+     "ip address add 172.16.34.1/32 dev ib9\n", NULL, "info foreign-nic-answers ib9"},
     {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1] gateway=10.0.0.1\n", NULL,
      "warning gateway-missing ib1"},
     /* clang-format on */
