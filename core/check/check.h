@@ -74,7 +74,7 @@ typedef struct IbhCheck {
     gboolean has_source_routes6;    /* IPv6 has routes for one source prefix, which only the kernel can follow */
     gboolean has_rule_before_local; /* the first rule of IPv4 or of IPv6 does not lead to table local */
     gboolean asks_bound; /* ask about bound sockets, too, because a foreign rule has oif, or IPv4 has error routes */
-    guint8 neutral;      /* the IP protocol (ICMP, TCP or UDP) that the fewest rules name, for look-ups */
+    guint8 neutral;      /* IPv4: the IP protocol (ICMP, TCP or UDP) that the fewest rules name, for look-ups */
 
     const GPtrArray *plan; /* IbhOp *: what --apply would do */
     const GArray *missed;  /* IbhKnownRail: missing rails (check/missing.h) */

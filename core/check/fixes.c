@@ -277,7 +277,7 @@ static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;
     const gboolean is_harmed = find_harm(check, &harm);
-    /* If the fix changes the answer for a packet, but not the way, then it changes the metrics. */
+    /* An answer is a way and its metrics. So if the answer differs, but the way is the same, the metrics differ. */
     const gboolean loses_metrics =
         is_harmed ? ibh_trace_is_same_way(&harm.packet.got, &harm.then) : find_lost_metrics(check, &harm);
     g_autofree char *text = NULL;

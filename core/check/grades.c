@@ -152,14 +152,14 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
  * through a rail, or through another NIC, which we note. We also note if the main table has no route to the subnet, or
- * only a default route that refuses: that is the manager's choice. A longer prefix of the main table is right, through
- * any NIC. */
+ * only one with a shorter prefix, such as a default route: that is the manager's choice. But an error route, or a route
+ * that a throw route hides, counts as a route to the subnet at any length but 0. A longer prefix of the main table is
+ * right, through any NIC. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
     const IbhTrace *got = &question->got;
     const guint length = ideal->route ? ideal->route->dst.length : 0, own = near->subnet.length;
-    /* An error route, or a route that a throw route hides, counts unless it is the default. */
     const gboolean has_route =
         (ideal->route && length >= own) || (ideal->refused && length) || (ideal->thrown && ideal->thrown->dst.length);
     IbhGrade worst = IBH_RIGHT;

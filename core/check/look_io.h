@@ -10,8 +10,8 @@
 #include "kernel/netlink.h"
 #include "plan/rails.h"
 
-/* Reads neighbours and the error routes of main into the snapshot; reads main, table local, the tables of foreign
- * rules, cached routes, and sysctls of the host and its rails into the facts. */
+/* Reads neighbours and the error routes of main into the snapshot; reads main, table local, the tables of foreign rules
+ * (but not candidates' tables), cached routes, and sysctls of the host and its rails into the facts. */
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 

@@ -15,7 +15,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
  * section but do not exist. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
-/* FALSE if the rail is there, forgotten, set down on purpose or elsewhere. */
+/* FALSE if the rail is there, is forgotten, is elsewhere, or was taken down on purpose. */
 gboolean ibh_missing_is_fault(IbhMissing missing);
 /* "its link has no carrier", for the end of a sentence; NULL for a rail that is there or forgotten. */
 const char *ibh_missing_text(IbhMissing missing);

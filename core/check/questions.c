@@ -278,7 +278,7 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
 static void note_foreign_rules_and_routes(IbhCheck *check)
 {
     static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP,
-                                       IPPROTO_UDP}; /* the kernel accepts no other in a look-up */
+                                       IPPROTO_UDP}; /* the kernel accepts no other in a look-up of IPv4 */
     gboolean has_local_rule[2] = {FALSE, FALSE};
     guint named[256] = {0};
 
@@ -288,7 +288,8 @@ static void note_foreign_rules_and_routes(IbhCheck *check)
         check->asks_bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
         check->has_rule_before_local |= !*seen;
-        named[rule->by.ip_protocol]++;
+        if (rule->family == AF_INET)
+            named[rule->by.ip_protocol]++;
     }
     IBH_EACH_ROW (const guint8, protocol, protocols) {
         if (!check->neutral || named[*protocol] < named[check->neutral])

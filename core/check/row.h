@@ -46,7 +46,8 @@ typedef enum {
 } IbhRowScope;
 
 typedef struct IbhSubject IbhSubject;
-/* TRUE if the subject has the problem. May set words, `other`, `ip`, `named`, and the last members of the subject. */
+/* TRUE if the subject has the problem. May set words (ibh_subject_say()), and the members `other`, `ip`, `named`,
+ * `severity`, `remedy`, `owner` and `astray`. */
 typedef gboolean IbhPredicate(IbhSubject *about);
 
 typedef struct {

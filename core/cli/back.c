@@ -163,7 +163,7 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
 
 /* Restores the values from before the trial, but only where the present value comes from ib-hook, which has set a value
  * for the rail, or has put the administrator's value back. A value that the administrator has set since stays. */
-static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic *one)
+static void want_values(const IbhTrial *trial, const IbhLink *before, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;
 
@@ -171,12 +171,12 @@ static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic
         gboolean is_ours = one->nic->base[key] != now->sysctl[key];
 
         IBH_EACH_POINTER (const IbhOp, op, trial->made)
-            is_ours |= op->type == IBH_OP_SYSCTL_SET && op->ifindex == then->ifindex && op->key == key &&
+            is_ours |= op->type == IBH_OP_SYSCTL_SET && op->ifindex == before->ifindex && op->key == key &&
                        op->to == now->sysctl[key];
         IBH_EACH (const IbhSavedSysctl, saved, trial->then->state->sysctls)
-            is_ours |= saved->ifindex == then->ifindex && saved->key == key && saved->old == now->sysctl[key];
+            is_ours |= saved->ifindex == before->ifindex && saved->key == key && saved->old == now->sysctl[key];
         if (is_ours)
-            one->value[key] = then->sysctl[key];
+            one->value[key] = before->sysctl[key];
     }
 }
 

@@ -138,10 +138,11 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
     return rails->candidates > 1;
 }
 
-/* TRUE if an earlier run left something on this NIC that shows that it was a rail: a rule of ours for one of its
- * configured addresses, if the address has a subnet and no engaged NIC serves it; or, if the NIC has a configured
- * address, our arp_announce. (A rail whose addresses are all routed by foreign rules has no rules of ours, only our
- * arp_announce.) Such remains keep the NIC a rail while its partner flaps. */
+/* TRUE if an earlier run left one of two signs on this NIC that it was a rail:
+ * - a rule of ours for one of its configured addresses that has a subnet and that no engaged NIC serves;
+ * - our arp_announce, if the NIC has a configured address. A rail whose addresses are all routed by foreign rules has
+ *   only this sign.
+ * These signs keep the NIC a rail while its partner flaps. */
 static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {

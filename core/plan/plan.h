@@ -51,9 +51,8 @@ GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configurati
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. Nothing can
-     * take back an announcement or a forgotten neighbour (IBH_PEERS); but if its unit is rolled back, the list lacks
-     * it. */
+    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. An announcement
+     * or a forgotten neighbour (IBH_PEERS) cannot be taken back, but leaves the list with its unit. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
 } IbhOutcome;

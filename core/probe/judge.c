@@ -222,8 +222,8 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* Checks that replies and the answer to the SYN come from a hardware address that claims the peer's address, or that
- * the kernel's neighbour entry for the peer has. */
+/* Returns a cause if a reply, or the answer to the SYN, comes from a hardware address that neither claims the peer's
+ * address nor is in the kernel's neighbour entry for the peer; or if the sender of the replies is not known. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;

@@ -159,7 +159,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
 
 /* ---- the limits of neighbour tables ---- */
 
-/* The kernel also sends a message for each device; these messages have no limits. */
+/* The kernel sends a message for each table, and also for each device; the latter lack the table's limits. */
 static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 {
     const struct ndtmsg *info = nlmsg_data(header);

@@ -89,7 +89,7 @@ struct IbhProbeHop {
     gboolean is_answered;      /* a host answered the kernel */
     guint questions;           /* IPv4: how often the kernel or --probe asked */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
-    gboolean forged;           /* a host claims the address in the name of others, so the kernel may believe anything */
+    gboolean forged; /* a host claims the address with another host's hardware address: the kernel may believe it */
     guint n_claims;
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; when all are used, others are not kept */
 };
@@ -100,9 +100,9 @@ typedef struct {
     IbhIp ip;
 } IbhProbeSource;
 
-/* The result of a TCP SYN to a port on which no program listens. With IPv6, the reply to an echo leaves through the NIC
- * that received the echo, so the reply proves nothing about the peer's rules. The RST that answers a SYN follows these
- * rules, and its source hardware address tells which NIC of the peer sent it. */
+/* The result of a TCP SYN to a port on which normally no program listens. With IPv6, the reply to an echo leaves
+ * through the NIC that received the echo, so the reply proves nothing about the peer's rules. The RST that answers a
+ * SYN follows these rules, and its source hardware address tells which NIC of the peer sent it. */
 typedef enum {
     IBH_SYN_UNWANTED, /* no SYN was sent: not IPv6, not a neighbour, no echo came back, or sending failed */
     IBH_SYN_SILENT,   /* nothing answered the SYN */

@@ -69,7 +69,7 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
 /* Waits until something comes in, or until this time, and takes what came in. Returns FALSE if nothing came in. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
-/* Reads what has come in. Returns TRUE if the packet socket missed no packet of the run. */
+/* Reads what has come in. Returns TRUE if the packet socket has missed no packet so far. */
 gboolean ibh_prober_read_rest(IbhProber *prober);
 
 /* ---- local_io.c, rdma_io.c ---- */

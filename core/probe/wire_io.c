@@ -180,7 +180,7 @@ gboolean ibh_prober_read_rest(IbhProber *prober)
     struct tpacket_stats stats = {.tp_drops = 0};
     socklen_t size = sizeof stats;
 
-    for (int n = 0; n < LEFT_MAX && ibh_prober_wait(prober, 0);)
-        n++;
+    for (int n = 0; n < LEFT_MAX && ibh_prober_wait(prober, 0); n++)
+        ;
     return getsockopt(prober->fds[IBH_EAR].fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0 && !stats.tp_drops;
 }
