@@ -80,7 +80,6 @@ typedef struct IbhCheck {
     const GArray *missed;  /* IbhKnownRail: missing rails (check/missing.h) */
     GPtrArray *findings;   /* IbhFinding * */
     guint tried;           /* for how many owners we have looked for a fix */
-    GPtrArray *answers;    /* IbhRoute *: the kernel's answers by tables that have too many routes to be read */
 } IbhCheck;
 
 /* Returns a check with the questions for the kernel. `facts` must have the routes now, and all else when
@@ -119,7 +118,7 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all our rules and routes ---- */
 
-/* All models have a local route to each of this host's addresses (IbhCheck.own), even if the kernel lacks the route.
+/* All models have the local routes of ibh_snapshot_own_routes() (IbhCheck.own), even if the kernel lacks one.
  * IDEAL and REPAIRED have the rules and routes of main=spread as they stand. In both, a link whose group is our mark
  * counts as a link of the default group. */
 typedef enum {
@@ -129,7 +128,8 @@ typedef enum {
     IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want */
 } IbhModelKind;
 
-/* Returns the local route (IbhRoute) of each address that is neither tentative nor failed, as the kernel adds it. */
+/* Returns the local route (IbhRoute) of each address for which the kernel adds one: not of tentative and failed ones,
+ * of VRFs and their ports, nor of IPv6 addresses of a link that is down. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* TRUE for a VRF and its ports: the kernel keeps the routes to their addresses in the table of the VRF. */
 gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link);

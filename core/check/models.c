@@ -34,8 +34,8 @@ gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link)
     return link->vrf || (master && master->vrf);
 }
 
-/* TRUE if the kernel has, or should have, a route to this address in table local. Of a link that is down, the kernel
- * keeps IPv6 addresses at most (keep_addr_on_down), without routes. */
+/* TRUE if the kernel has, or should have, a route to this address in table local. A link that is down may keep IPv6
+ * addresses (keep_addr_on_down), but not their routes. */
 static gboolean is_in_local(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);

@@ -198,7 +198,8 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
 /* Adds one finding for all operations that are faults. Its message is about the first NIC whose packets leave through
  * another NIC, or else about the first NIC with an operation, or else about the host. The finding is at most a warning
  * if the packets of all NICs with an operation (or, if no NIC has one, of the host) go as they should. --apply without
- * names would also route held NICs; so if a NIC is held, the fix names the NICs with an operation. */
+ * names would also route held NICs; so if a NIC is held, the fix names the NICs with an operation, or, if an operation
+ * is about no NIC, the remedy is advice. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -207,7 +208,7 @@ void ibh_check_judge_ours(IbhSubject *about)
     g_autoptr(GString) names = g_string_new(NULL);
     g_autofree char *said = NULL;
     IbhOpType type = IBH_OP_ROUTE_DEL;
-    gboolean is_right = TRUE, has_held = FALSE;
+    gboolean is_right = TRUE, has_held = FALSE, is_of_host = FALSE;
     IbhFinding *finding;
     Hit worst;
 
@@ -218,6 +219,7 @@ void ibh_check_judge_ours(IbhSubject *about)
         about->iface = nic ? nic->link->name : "";
         if (ibh_op_what(op) == IBH_PEERS || is_no_fault(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
             continue;
+        is_of_host |= !nic;
         g_ptr_array_add(wrong, (gpointer)(guintptr)op);
         type = MIN(type, op->type);
     }
@@ -232,7 +234,7 @@ void ibh_check_judge_ours(IbhSubject *about)
         if (!hit.first)
             continue;
         g_array_append_val(hits, hit);
-        if (has_held) {
+        if (has_held && !is_of_host) {
             g_autofree char *name = ibh_text_shell_word(nic->link->name);
 
             g_string_append_printf(names, " --iface %s", name);
@@ -242,7 +244,10 @@ void ibh_check_judge_ours(IbhSubject *about)
             worst = hit;
     }
     said = say_hit(check, &worst, wrong);
-    ibh_subject_say(about, "said=%s\nn=%u\ns=%s\nnames=%s", said, wrong->len, wrong->len == 1 ? "" : "s", names->str);
+    ibh_subject_say(about, "said=%s\nn=%u\ns=%s\napply=%s%s", said, wrong->len, wrong->len == 1 ? "" : "s",
+                    has_held && is_of_host ? "sudo ib-hook --apply, which also ends the hold of each NIC"
+                                           : "$ ib-hook --apply",
+                    names->str);
     about->iface = "";
     finding = ibh_subject_ask(about, IBH_OF_PLAN + (int)type);
     IBH_EACH (const Hit, hit, hits) {

@@ -237,6 +237,8 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
             const IbhQuestion question = {
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
+            if (to.ip.family == AF_INET6 && !(other->link->flags & IFF_UP)) /* kept while the NIC is down */
+                continue;
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
                 (!is_rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
                 continue;
@@ -315,7 +317,6 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
     check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
     check->without = IBH_NEW_ARRAY(IbhOwner);
-    check->answers = g_ptr_array_new_with_free_func(g_free);
     ibh_fib_set_without(check->ideal, check->without);
     ibh_fib_set_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
@@ -337,6 +338,5 @@ void ibh_check_free(IbhCheck *check)
     ibh_fib_free(check->ideal);
     ibh_fib_free(check->repaired);
     g_array_unref(check->without);
-    g_ptr_array_unref(check->answers);
     g_free(check);
 }

@@ -31,12 +31,12 @@ const IbhRow ibh_rows[] = {
     {IBH_NOT_ASKED, "not-in-force", IBH_INFO},
 
     /* ---- our rules, routes and values that are missing, stale or wrong: ours.c ---- */
-    {IBH_OF_PLAN + IBH_OP_RULE_ADD, "rule-missing", IBH_ERROR, NULL, OURS, "$ ib-hook --apply{names}"},
-    {IBH_OF_PLAN + IBH_OP_ROUTE_ADD, "route-missing", IBH_ERROR, NULL, OURS, "$ ib-hook --apply{names}"},
-    {IBH_OF_PLAN + IBH_OP_ROUTE_REPLACE, "route-missing", IBH_ERROR, NULL, OURS, "$ ib-hook --apply{names}"},
-    {IBH_OF_PLAN + IBH_OP_SYSCTL_SET, "sysctl-wrong", IBH_WARNING, NULL, OURS, "$ ib-hook --apply{names}"},
-    {IBH_OF_PLAN + IBH_OP_RULE_DEL, "stale", IBH_WARNING, NULL, OURS, "$ ib-hook --apply{names}"},
-    {IBH_OF_PLAN + IBH_OP_ROUTE_DEL, "stale", IBH_WARNING, NULL, OURS, "$ ib-hook --apply{names}"},
+    {IBH_OF_PLAN + IBH_OP_RULE_ADD, "rule-missing", IBH_ERROR, NULL, OURS, "{apply}"},
+    {IBH_OF_PLAN + IBH_OP_ROUTE_ADD, "route-missing", IBH_ERROR, NULL, OURS, "{apply}"},
+    {IBH_OF_PLAN + IBH_OP_ROUTE_REPLACE, "route-missing", IBH_ERROR, NULL, OURS, "{apply}"},
+    {IBH_OF_PLAN + IBH_OP_SYSCTL_SET, "sysctl-wrong", IBH_WARNING, NULL, OURS, "{apply}"},
+    {IBH_OF_PLAN + IBH_OP_RULE_DEL, "stale", IBH_WARNING, NULL, OURS, "{apply}"},
+    {IBH_OF_PLAN + IBH_OP_ROUTE_DEL, "stale", IBH_WARNING, NULL, OURS, "{apply}"},
 
     /* ---- missing rails: missing.c ---- */
     {IBH_OF_MISSED + IBH_LACKS_CARRIER, "carrier-down", IBH_ERROR, NULL, MISSED,

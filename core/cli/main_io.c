@@ -18,7 +18,7 @@
 
 typedef struct {
     IbhRun run;
-    const IbhOptions *options;
+    IbhOptions *options;
     GPtrArray *plan; /* IbhOp *; NULL until decide() */
     GString *out;    /* for standard output; problems are in run.warnings, for standard error */
 } Command;
@@ -240,6 +240,12 @@ static int do_action(Command *command, GError **error)
 
     if (!ibh_run_configure(run, error))
         return IBH_EXIT_SYSTEM;
+    /* To resolve names, the C library loads modules, and reads what the network answers. */
+    if (command->options->names->len) {
+        (void)ibh_caps_keep_net();
+        if (!ibh_options_resolve(command->options, run->warnings, error))
+            return IBH_EXIT_SYSTEM;
+    }
     if (run->writes && !ibh_caps_keep_net()) {
         g_set_error_literal(error, IBH_RUN_ERROR, 0,
                             "this needs CAP_NET_ADMIN in this network namespace, which this process does not have: run "
@@ -267,7 +273,7 @@ static int do_action(Command *command, GError **error)
     }
 }
 
-static int act(const IbhOptions *options, GString *out, GString *warnings)
+static int act(IbhOptions *options, GString *out, GString *warnings)
 {
     const IbhAction action = options->action;
     Command command = {
@@ -308,11 +314,6 @@ int main(int argc G_GNUC_UNUSED, char **argv)
 
     ibh_process_start();
     parsed = ibh_options_parse(argv, &options, &error);
-    /* To resolve names, the C library loads modules, and reads what the network answers. */
-    if (parsed && options.names->len) {
-        (void)ibh_caps_keep_net();
-        parsed = ibh_options_resolve(&options, warnings, &error);
-    }
     options.style.width = isatty(STDOUT_FILENO) ? 80 : 0;
     /* If ib-hook was called by a path, such as build/ib-hook before it is installed, advice names that path. */
     options.style.program = *argv && strchr(*argv, '/') ? *argv : "ib-hook";

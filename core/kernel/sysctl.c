@@ -31,7 +31,7 @@ int ibh_sysctl_read(const char *format, ...)
         return -1;
     length = read(fd, text, sizeof text - 1);
     close(fd);
-    return length < 0 ? -1 : atoi(text);
+    return length < 0 ? -1 : MAX(atoi(text), 0); /* conf/all may have -1, which counts as 0 */
 }
 
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
@@ -39,9 +39,8 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         const char *name = ibh_sysctl_name((IbhSysctl)key);
 
-        errno = 0; /* the value may be -1, which the kernel takes for 0 */
         values[key] = ibh_sysctl_read("ipv4/conf/all/%s", name);
-        if (values[key] < 0 && errno && errno != ENOENT) {
+        if (values[key] < 0 && errno != ENOENT) {
             g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
                         "cannot read " NET "ipv4/conf/all/%s: %s; nothing was changed", name, ibh_errno_text(errno));
             return FALSE;

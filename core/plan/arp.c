@@ -47,12 +47,10 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
                 return TRUE;
         }
         IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-            const int rp_filter =
-                ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]);
-
             if (other == nic || ibh_nic_is_programmed(rails, other)) /* answers for its own addresses */
                 continue;
-            if (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") && rp_filter != 1)
+            if (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
+                ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]) != 1)
                 continue;
             IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
                 if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&

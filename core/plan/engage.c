@@ -124,7 +124,9 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
         const IbhLink *link = ibh_known_link(rails->snapshot, known);
         const IbhNic *its = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
 
-        if (!its || (!its->rank && !link->master))
+        if (its && (link->master || its->settings.manage == IBH_MANAGE_NO)) /* forgotten in this run */
+            continue;
+        if (!its || !its->rank)
             return FALSE;
         for (guint i = 0; i < known->n_addresses; i++) {
             if (!ibh_nic_serves_family(its, known->addresses[i].family))

@@ -204,12 +204,12 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
 
     if (state->rails->len || state->sysctls->len) /* the state is lost as a whole or not at all */
         return;
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        const IbhNic *nic = ibh_rule_is_ours(rule) ? ibh_rails_holder(rails, &rule->from.ip) : NULL;
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        gboolean has_rules = FALSE;
 
-        if (!nic || !nic->rank)
-            continue;
-        for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
+        IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
+            has_rules |= ibh_rule_is_ours(rule) && ibh_rails_holder(rails, &rule->from.ip) == nic;
+        for (IbhSysctl key = 0; has_rules && nic->rank && key < IBH_N_SYSCTLS; key++) {
             const int value = nic->link->sysctl[key];
             IbhSavedSysctl saved = {.ifindex = nic->link->ifindex, .key = key, .old = value, .set = value};
 

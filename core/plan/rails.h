@@ -63,7 +63,8 @@ typedef struct {
     guint rank;     /* from 1 among the candidates; 0 for other NICs */
     guint32 table;  /* T; 0 if the NIC is not a candidate */
     /* Valid only for IBH_NIC_ALONE. TRUE if the NIC shares no configured subnet, and no partner is away for a moment:
-     * there are other candidates, each of them has a configured address, and no known rail lacks anything. */
+     * there are other candidates, each of them has a configured address, and no known rail is away or has lost a family
+     * or its RDMA device. */
     gboolean is_alone_for_good;
     gboolean is_engaged;     /* the NIC is a rail, or would be one because of its subnets or settings */
     gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */

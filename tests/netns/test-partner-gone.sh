@@ -67,6 +67,23 @@ an_event
 expect_hook 0 B --apply --iface ib1
 ends "all others have networks of their own, one in IPv6"
 
+# A port of a bridge is no rail, and is not waited for.
+ip -n B address flush dev ib1 scope global
+ip -n B address add 172.16.34.2/16 dev ib1
+ip -n B address flush dev ib2 scope global
+ip -n B address add 10.7.0.3/24 dev ib2
+an_event
+ip -n B link add br0 type bridge
+ip -n B address flush dev ib1 scope global
+ip -n B link set ib1 master br0
+expect_hook 0 B --apply
+expect_equal "it is as it was found, in one run: its partner is a port of a bridge" "$found" "$(of_ib0)"
+ip -n B link set ib1 nomaster
+ip -n B link del br0
+ip -n B address flush dev ib2 scope global
+ip -n B address add 172.16.34.2/16 dev ib1
+an_event
+
 # The same where its own address is routed by others: ARP values of ours are what makes it stay.
 ip -n B route add 172.16.0.0/16 dev ib0 table 100
 ip -n B rule add priority 200 from 172.16.34.1 lookup 100

@@ -57,7 +57,9 @@ ip route add 172.16.0.0/16 dev ib0 table 101
 ip rule add priority 32764 from 172.16.34.1 lookup 101
 END
 right "more routes than --check reads" "[defaults]
-gateway=172.16.0.1" <<END
+gateway=172.16.0.1
+remote=192.168.0.0/16" <<END
+ip route add 192.168.0.0/17 via 10.0.0.1 dev eth0
 seq 10010 | while read -r n; do echo "route add 1.\$((n / 256)).\$((n % 256)).0/24 via 10.0.0.1 dev eth0"; done | ip -batch -
 END
 right "a value of all that is -1" <<END
@@ -74,6 +76,11 @@ set_to net/ipv6/conf/eth1/keep_addr_on_down 1
 ip link set eth1 up
 ip address add fd00:16::99/128 dev eth1 nodad
 ip link set eth1 down
+END
+right "a rail that is down keeps its IPv6 address" <<END
+set_to net/ipv6/conf/ib1/keep_addr_on_down 1
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+ip link set ib1 down
 END
 right "IPv6 switched off on the rails" <<END
 for n in 0 1; do set_to net/ipv6/conf/ib\$n/disable_ipv6 1; done

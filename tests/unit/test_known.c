@@ -271,6 +271,7 @@ static void test_lost_values(void **state G_GNUC_UNUSED)
         "nic ib1 rdma mlx5_1/1 arp_ignore=1 arp_announce=2",
         "ip address add 172.16.34.2/16 dev ib1",
         "ip rule add from 172.16.34.1 to 172.16.0.0/16 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
+        "ip rule add from 172.16.34.1 to 172.16.0.0/16 lookup main priority 1940 suppress_ifgroup mark protocol kernel",
         NULL};
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_ANNOUNCE, IBH_SYSCTL_ARP_IGNORE};
     const IbhSavedRail other = {.ifindex = 99};
