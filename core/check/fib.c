@@ -320,7 +320,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 
         if (rule->priority < jump_to || is_ignored(fib, rule, NULL))
             continue;
-        /* Note a rule with unknown selectors that may match: its known selectors match, or it has "not". */
+        /* Note a rule with unknown selectors that may match: its known selectors match, or it has "not". The sum of the
+         * pointers identifies the set of such rules. */
         if (rule->selectors & IBH_SELECT_OTHER) {
             IbhRule known = *rule;
 

@@ -33,8 +33,9 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
-/* Returns the prefix length that the subnet probably has: that of this address if most addresses of rails in the wider
- * subnet have this length, else that of the wider subnet, with which all reach each other. */
+/* Returns the prefix length that the subnet probably has: if more than half of the rails' addresses in the wider subnet
+ * have the length of this address, this length; otherwise the length of the wider subnet: if all rails have it, they
+ * reach each other. */
 static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *wide)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 1024u
-#define TEXT_MAX_BYTES (64u * 1024u) /* all files without comments; the state stores this text */
+#define TEXT_MAX_BYTES (64u * 1024u) /* of all files together, not counting comments; the state stores this text */
 #define SHOWN_MAX_BYTES 60u
 #define RAILS_MAX 1024
 #define REMOTE_MAX 64

@@ -91,8 +91,8 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
 /* ---- what a pair does at its turn ---- */
 
-/* Returns TRUE if an echo should be sent now. Returns FALSE if the pair waits until *ret_due, or if all its echoes are
- * answered or given up.
+/* Returns TRUE if an echo should be sent now. Returns FALSE if the pair has to wait, and then lowers *ret_due to the
+ * end of the wait, if that is earlier; or if all its echoes are answered or given up.
  *
  * If no echo was seen to leave, and the kernel was not heard to ask for the hardware address, the kernel may have asked
  * for the last time just before the run, and our echoes wait for that answer. If no answer comes in time, the kernel
@@ -119,7 +119,8 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* Returns TRUE if `shot` should be sent now, and FALSE if the pair has nothing to send before *ret_due. */
+/* Returns TRUE if `shot` should be sent now. Otherwise returns FALSE, and if the pair waits for a time before *ret_due,
+ * lowers *ret_due to this time. */
 static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;

@@ -107,10 +107,11 @@ static void configure(gpointer data, IbhRun *run)
         watch->unapplied = g_strdup(run->config->text->str);
         if (g_strcmp0(watch->unapplied, told) != 0) {
             const char *path = run->config_path;
+            g_autofree char *word = path ? ibh_text_shell_word(path) : NULL;
             g_autofree char *text = g_strdup_printf(
                 "the configuration in %s changed: \"sudo ib-hook %s%s%s--apply\" puts it into force; until then, or "
                 "until a reload or a hook, --watch uses the previous one",
-                path ? path : IBH_CONFIG_DIR, path ? "--config " : "", path ? path : "", path ? " " : "");
+                path ? path : IBH_CONFIG_DIR, path ? "--config " : "", path ? word : "", path ? " " : "");
 
             ibh_log_lines(LOG_NOTICE, text, TRUE);
         }
