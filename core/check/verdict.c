@@ -238,17 +238,20 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
-/* TRUE if a longer prefix of main decides about a host outside of the rail's subnets, but we have read no route of
- * main, because main has too many. */
+/* TRUE if main decides about a host outside of the rail's subnets, by a longer prefix than that of remote= or of the
+ * default, but we have read no route of main, because main has too many. */
 static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhIp *to = &question->lookup.to;
+    const IbhPrefix host = ibh_prefix_of_host(to);
+    const IbhRemote *remote = ibh_nic_find_remote(question->nic, &host);
 
     IBH_EACH (const IbhRoute, route, check->facts->routes) {
         if (route->table == IBH_TABLE_MAIN && route->family == to->family && !route->cached)
             return FALSE;
     }
-    return !answer->error && answer->table == IBH_TABLE_MAIN && !ibh_nic_address_near(question->nic, to);
+    return !answer->error && answer->table == IBH_TABLE_MAIN && !ibh_nic_address_near(question->nic, to) &&
+           answer->length > (remote ? remote->prefix.length : 0);
 }
 
 /* Grades a question, and reports what only the kernel's answer shows. If our own rules or routes are to blame, the
@@ -274,7 +277,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 
-        if (!route && is_by_unread_main(check, question, answer)) {
+        if (!route && !is_local && is_by_unread_main(check, question, answer)) {
             question->grade = IBH_RIGHT;
             return;
         }

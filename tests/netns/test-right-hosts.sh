@@ -26,7 +26,7 @@ serious() { json '.findings[] | select(.severity != "info") | "\(.ifaces | join(
 
 # right NAME [CONFIGURATION [N_RAILS]] <COMMANDS, run on it
 right() {
-    local file status=0
+    local status=0
     begin "${3:-2}"
     on B sh -ec "set_to() { echo \"\$2\" >/proc/sys/\$1; }
 $(cat)" || fail "$1: the host can be made"
@@ -62,6 +62,11 @@ remote=192.168.0.0/16" <<END
 ip route add 192.168.0.0/17 via 10.0.0.1 dev eth0
 seq 10010 | while read -r n; do echo "route add 1.\$((n / 256)).\$((n % 256)).0/24 via 10.0.0.1 dev eth0"; done | ip -batch -
 END
+ip -n B route del 192.168.0.0/17
+ip -n B rule add priority 100 from 172.16.34.1 to 192.168.0.0/16 lookup main
+hook B --config "$file" --check --json >$work/out 2>$work/err || true
+out=$(<$work/out)
+expect_contains "but not if a rule leads the rail's packets to main's default" "ib0 " "$(serious)"
 right "a value of all that is -1" <<END
 set_to net/ipv4/conf/all/rp_filter -1
 END
