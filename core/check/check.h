@@ -128,11 +128,13 @@ typedef enum {
     IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want */
 } IbhModelKind;
 
-/* Returns the local route (IbhRoute) of each address for which the kernel adds one: not of tentative and failed ones,
- * of VRFs and their ports, nor of IPv6 addresses of a link that is down. */
+/* Returns the local route (IbhRoute) of each address that is in table local. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* TRUE for a VRF and its ports: the kernel keeps the routes to their addresses in the table of the VRF. */
 gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link);
+/* TRUE if the kernel has, or should have, a route to this address in table local. A link that is down may keep IPv6
+ * addresses (keep_addr_on_down), but not their routes. */
+gboolean ibh_address_is_in_local(const IbhSnapshot *snapshot, const IbhAddress *address);
 /* Adds the snapshot's rules and routes; unless `ours`, only those of others. */
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);

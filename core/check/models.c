@@ -34,9 +34,7 @@ gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link)
     return link->vrf || (master && master->vrf);
 }
 
-/* TRUE if the kernel has, or should have, a route to this address in table local. A link that is down may keep IPv6
- * addresses (keep_addr_on_down), but not their routes. */
-static gboolean is_in_local(const IbhSnapshot *snapshot, const IbhAddress *address)
+gboolean ibh_address_is_in_local(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
 
@@ -59,7 +57,7 @@ GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot)
                                 .nexthops = 1,
                                 .ifindex = address->ifindex};
 
-        if (is_in_local(snapshot, address))
+        if (ibh_address_is_in_local(snapshot, address))
             g_array_append_val(routes, route);
     }
     return routes;

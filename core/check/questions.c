@@ -230,14 +230,14 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
 
         if (is_rail && other != nic && has_other_rail && !check->has_rule_before_local)
             continue;
-        if (!is_rail && (!ibh_nic_is_usable(other) || other->link->master || other->link->vrf))
+        if (!is_rail && (!ibh_nic_is_usable(other) || other->link->master))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of_host(&address->local);
             const IbhQuestion question = {
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
-            if (to.ip.family == AF_INET6 && !(other->link->flags & IFF_UP)) /* kept while the NIC is down */
+            if (!ibh_address_is_in_local(check->rails->snapshot, address))
                 continue;
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
                 (!is_rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
