@@ -208,8 +208,8 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
         gboolean has_rules = FALSE;
 
         IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
-            has_rules |= ibh_rule_is_ours(rule) && ibh_rails_holder(rails, &rule->from.ip) == nic;
-        for (IbhSysctl key = 0; has_rules && nic->rank && key < IBH_N_SYSCTLS; key++) {
+            has_rules |= nic->rank && ibh_rule_is_ours(rule) && ibh_rails_holder(rails, &rule->from.ip) == nic;
+        for (IbhSysctl key = 0; has_rules && key < IBH_N_SYSCTLS; key++) {
             const int value = nic->link->sysctl[key];
             IbhSavedSysctl saved = {.ifindex = nic->link->ifindex, .key = key, .old = value, .set = value};
 
