@@ -131,7 +131,7 @@ static char *why_arp(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
         [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
     };
 
-    if (ibh_nic_must_be_silent(rails, nic))
+    if (ibh_nic_must_be_silent(rails, nic) && op->to != nic->base[op->key])
         return g_strdup("it has no IPv4 address, and does not answer ARP for the rails");
     if (!ibh_nic_is_selected(nic, rails->only) && rails->undo)
         return g_strdup("answer for the NIC that is no longer a rail, too");
@@ -164,6 +164,8 @@ char *ibh_op_why(const IbhRails *rails, const IbhOp *op)
     case IBH_OP_NEIGH_DEL:
         return g_strdup_printf("nothing leaves through %s now", name);
     case IBH_OP_ANNOUNCE:
+        /* An address is announced from its own NIC, or from the NIC that answers for the address, because main uses
+         * that NIC for the subnet. */
         owner = ibh_rails_owner(rails, &op->ip);
         if (nic != (owner ? owner : ibh_rails_holder(rails, &op->ip)))
             return g_strdup_printf("main uses %s for its subnet", name);

@@ -43,6 +43,8 @@ ip -n B address add 172.16.34.3/16 dev ib2
 manager_calls B "$HOOKS/nm-dispatcher" ib2 up
 expect_sysctls "a rail" "1 2 0 0"
 ip -n B address del 172.16.34.3/16 dev ib2
+expect_hook 0 B --plan
+expect_contains "a value that goes back is not silence" "arp_announce=0  # ib2: as it was before" "$out"
 expect_hook 0 B --apply
 expect_sysctls "without its address again" "1 0 0 0"
 expect_hook 0 B --undo
