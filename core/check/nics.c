@@ -13,13 +13,15 @@
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
     const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+    const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
     ibh_subject_say(about, "value=%d", own);
-    return own == ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
+    return own == ANSWERS_NOTHING && all <= own && ibh_nic_serves_family(about->nic, AF_INET);
 }
 
-/* The kernel uses the larger arp_ignore, that of the NIC or that of conf/all. TRUE if that of conf/all decides, and
- * makes the rail answer no request, or answer for other NICs' addresses. */
+/* TRUE if the arp_ignore of conf/all makes the rail answer no request, or makes it answer for other NICs' addresses.
+ * The kernel uses the larger value, that of the NIC or that of conf/all. FALSE if ibh_rail_answers_nothing() has a
+ * finding about the NIC's own value. A rail without an IPv4 address has nothing to answer, so 8 does no harm there. */
 gboolean ibh_rail_has_value_of_all(IbhSubject *about)
 {
     const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
@@ -53,21 +55,23 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 
 /* ---- NICs that are no rails ---- */
 
-/* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because it cut off the person
- * who ran it; so the remedy for a kept NIC is to correct the configuration first. If no rail is left, and all held NICs
- * have the same remedy, one command ends all holds, so these NICs share one finding, unless the user asks about some
- * NICs only. */
+/* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because the --apply cut off
+ * the person who ran it; so the remedy for a kept NIC is to correct the configuration first. The rules and routes of a
+ * kept NIC stand, so the text does not say that the NIC is not a rail.
+ *
+ * If there is no rail, if either all held NICs are kept or none is, and if the user asks about all NICs, then one
+ * command ends all holds, and the held NICs share one finding. Otherwise each held NIC has its own finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
-    gboolean has_others = about->check->only != NULL;
+    gboolean is_separate = about->check->only != NULL;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
-        has_others |= nic->status == IBH_NIC_RAIL || (nic->status == IBH_NIC_HELD && nic->kept != about->nic->kept);
+        is_separate |= nic->status == IBH_NIC_RAIL || (nic->status == IBH_NIC_HELD && nic->kept != about->nic->kept);
     ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is not a rail");
-    about->owner = has_others ? NULL : "";
+    about->owner = is_separate ? NULL : "";
     about->remedy = about->nic->kept ? "correct the configuration, then: sudo ib-hook --apply --confirm 60"
-                    : has_others     ? NULL
+                    : is_separate    ? NULL
                                      : "$ ib-hook --apply";
     return about->nic->status == IBH_NIC_HELD;
 }
@@ -77,6 +81,7 @@ gboolean ibh_nic_is_blocked(IbhSubject *about)
     return about->nic->status == IBH_NIC_BLOCKED;
 }
 
+/* A known rail without an address has a finding of its own (missing.c). */
 gboolean ibh_nic_lacks_address(IbhSubject *about)
 {
     return about->nic->status == IBH_NIC_NO_ADDRESS && !ibh_link_is_missed(about->check->missed, about->nic->link);
@@ -96,8 +101,9 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
-/* TRUE if a kept NIC with carrier has rules, but the route in their table is gone, and packets leave through another
- * NIC. We do not compare with the configuration, which has no effect on a kept NIC. */
+/* TRUE if a kept NIC that is up, with carrier, has a rule of ours for one of its addresses, but the rule's table has no
+ * route to the address's subnet, and packets to the subnet leave through another NIC. What the configuration wants does
+ * not matter, because the configuration has no effect on a kept NIC. */
 gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -122,7 +128,8 @@ gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 }
 
 /* TRUE if the user named this NIC with --iface, and the NIC is not kept. With --iface, judge.c asks about named NICs
- * only, so there is no need to look for the NIC in `only`. A kept NIC has the finding "held", with another remedy. */
+ * only, so there is no need to look for the NIC in `only`. The rules and routes of a kept NIC stand, so we do not say
+ * that the NIC is not a rail. */
 gboolean ibh_nic_is_asked_for(IbhSubject *about)
 {
     return about->check->only && !about->nic->kept;

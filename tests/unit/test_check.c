@@ -277,6 +277,8 @@ static const Case CASES[] = {
      "error rule-missing ib1"},
     {"a rail answers no ARP requests at all", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=8\n" ADDRESSES RAIL0 RAIL1, NULL,
      "error effective-sysctl ib1"},
+    {"the same, but the larger value of all, without a meaning, is in force", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=8\n"
+     ADDRESSES RAIL0 RAIL1 "sysctl -w net/ipv4/conf/all/arp_ignore=9\n", NULL, "warning effective-sysctl ib0+ib1"},
     {"nobody answers for an address on a bridge", SILENT("br9 up type bridge", "br9", "16"), NULL, "warning sysctl-wrong ib0+ib1"},
     {"nor for one on a dummy", SILENT("d9 up type dummy", "d9", "32"), NULL, "info foreign-route ib0+ib1\nwarning sysctl-wrong ib0+ib1"},
     {"a network of its own inside the subnet is routed", SILENT("br9 up type bridge", "br9", "24"), NULL, "info foreign-route ib0+ib1\nwarning sysctl-wrong ib0+ib1"},
