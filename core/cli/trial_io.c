@@ -15,7 +15,7 @@
  * after its time is over, the process was killed, or its attempts fail; so a new --apply no longer joins the trial. */
 #define PAUSE 5
 #define LONG_PAUSE 60 /* seconds; the longest pause if another --apply has given the trial more time */
-#define TRIES 720     /* attempts in an hour: until one succeeds, the host may be cut off */
+#define TRIES 720     /* attempts, which take an hour: until one succeeds, the host may be cut off */
 
 static guint seconds_left(const IbhToken *token)
 {
@@ -62,8 +62,8 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return FALSE;
     if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
-        return TRUE; /* the trial was confirmed, or another one has taken its place */
-    left = seconds_left(&token);
+        return TRUE;             /* the trial was confirmed, or another one has taken its place */
+    left = seconds_left(&token); /* 0 if the token cannot be read: better go back too early than never */
     if (!waiter->ends && left) {
         waiter->seconds = MIN(left, LONG_PAUSE);
         waiter->tries--;
@@ -73,7 +73,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     if (!ibh_run_look(run, error) || !(plan = ibh_run_decide(run, error)))
         return FALSE;
     outcome = ibh_run_change(run, plan);
-    if (outcome->done->len || !run->is_unsaved)
+    if (outcome->done->len) /* else there are only errors, which the warnings report once, and not at each attempt */
         ibh_caller_log(outcome, run->snapshot, "--apply was not confirmed");
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
