@@ -21,7 +21,8 @@ typedef enum {
     IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet */
 } IbhQuestionKind;
 
-/* How well a packet goes. IBH_RIGHT needs no finding; the others have findings of severity info, warning and error. */
+/* How well a packet goes. IBH_RIGHT needs no finding; the other grades have findings of severity info, warning and
+ * error. A packet "goes wrong" if its way is graded IBH_DOUBTFUL or IBH_WRONG. */
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
 typedef struct IbhQuestion {
@@ -29,25 +30,28 @@ typedef struct IbhQuestion {
     const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
     IbhPrefix piece;     /* the piece that has the other host; for IBH_ASK_LOCAL, the destination alone */
     gboolean is_foreign; /* foreign rules route the packet */
-    /* If the source address has no subnet, and the packet goes to a host on the address's link: the length of the
-     * prefix that ibh_check_find_link_prefix() finds for this link; else 0. */
+    /* For a packet from an address without a subnet to a host on the address's link: the length of the link's prefix
+     * (ibh_check_find_link_prefix()). 0 for all other packets, and if a zone covers that prefix. */
     guint link_length;
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index of the question that is asked for this class */
-    /* The result of the walk through `actual`. If the kernel names a different route, and that route is among those we
-     * read, it replaces the walk's route. If the packet goes wrong, and with all our rules and routes in place it would
-     * take a different route but still go wrong, `got` becomes the result of the walk through `repaired`. */
+    /* The result of the walk through `actual`. If the kernel names a different route, and we have read that route, the
+     * kernel's route replaces the walk's. If the packet goes wrong, and with all our rules and routes in place it would
+     * go another way but still go wrong, `got` becomes the result of the walk through `repaired`. */
     IbhTrace got;
     /* Set when the question has been answered: */
-    IbhGrade grade;     /* of `got`; but IBH_RIGHT if `apply_repairs`, and IBH_DOUBTFUL if the kernel's answer fits no
-                           route that was read, or if the kernel does not deliver a packet from this host to itself */
-    gboolean small_mtu; /* the way is right, but a foreign route has a smaller MTU than the route that should decide
-                           or, if that route has no MTU, than the NIC */
+    IbhGrade grade;     /* of `got`; but IBH_RIGHT if `right_when_repaired`. If the kernel's answer fits no route that
+                           was read: IBH_RIGHT if main, which has too many routes to be read, decides outside of the
+                           rail's subnets, else IBH_DOUBTFUL. IBH_DOUBTFUL also if the kernel does not deliver a
+                           packet from this host to itself */
+    gboolean small_mtu; /* the way is right, but the route is foreign, not cached, and has a smaller MTU than the route
+                           that should decide or, if that route has no MTU, than the NIC */
     IbhOwner owner;     /* the foreign rule or route that is the cause; empty if none is */
-    gboolean is_explained;  /* a finding is about the packet */
-    gboolean apply_repairs; /* the packet goes wrong only because our rules or routes are missing, altered or stale, or
-                               because a link has our mark as its group, which --apply does not change */
+    gboolean is_explained;        /* a finding about the packet exists, and no second finding is needed */
+    gboolean right_when_repaired; /* the packet goes wrong, but does not in the model `repaired`, because our rules or
+                                     routes are missing, altered or stale, or because a link has our mark as its group
+                                     (which --apply does not change; see the finding link-group) */
 } IbhQuestion;
 
 /* A prefix for which the same rules and routes decide, without the smaller pieces inside. */
@@ -88,8 +92,8 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
 void ibh_check_free(IbhCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
 
-/* Adds findings once the questions are answered. `plan` is what --apply would do. `findings` already has those about
- * RDMA ports, which may explain others. */
+/* Adds findings once the questions are answered. `plan` is what --apply would do. `findings` already has the
+ * findings about RDMA ports, which may explain other findings. */
 void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *missed, GPtrArray *findings);
 
 /* Adds findings about sections of the configuration that match no interface and no missing rail. */
@@ -135,8 +139,8 @@ gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link);
 /* TRUE if the kernel has, or should have, a route to this address in table local. A link that is down may keep IPv6
  * addresses (keep_addr_on_down), but not their routes. */
 gboolean ibh_address_is_in_local(const IbhSnapshot *snapshot, const IbhAddress *address);
-/* Adds the snapshot's rules and routes; unless `ours`, only those of others. */
-void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
+/* Adds the snapshot's rules and routes; unless `with_ours`, only foreign rules and routes. */
+void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean with_ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
 /* Walks a packet from this address of the NIC to a host of the first piece inside the prefix. FALSE if there is no such
@@ -188,7 +192,7 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question);
 /* ---- what several judges use ---- */
 
 /* Adds the NIC (NULL: the host) to the finding with this code and owner, or to a new one. A new finding has the
- * severity of its code, and the remedy of its code unless `remedy` has one. If `owner` is NULL, the finding is about
+ * severity of its code and, if `remedy` is empty, the remedy of its code. If `owner` is NULL, the finding is about
  * this NIC only; if `owner` is "", all NICs share one finding of this code. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
@@ -198,15 +202,15 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 void ibh_check_judge_packets(IbhCheck *check); /* adds findings from the kernel's answers */
 void ibh_check_judge_ours(IbhSubject *about);  /* adds the finding about our rules, routes and sysctl values */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
-void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a known rail that is missing, or down */
+void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a missing rail, or a rail that is down */
 
 /* Returns the table of the route that decides in the rail's subnet or, for an address without a subnet, on its link; 0
  * if no packet was followed there, or if all of them are refused. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
-/* Sets `ip` to a host for which the NIC might answer ARP as a proxy, and `route` to the route there (NULL: none). FALSE
- * if the NIC does not forward, or if the question is not about unbound traffic to a whole IPv4 subnet of its rail. Also
- * FALSE for a rail that lacks the subnet, and for a NIC that is not a rail, unless the NIC has the rail's link type and
- * has to be silent (ibh_nic_must_be_silent()). */
+/* TRUE if the subject's NIC might answer ARP as a proxy for the host that the question is about: the NIC forwards, the
+ * question is about unbound traffic to a whole IPv4 subnet of a rail, and the NIC either is a rail with this subnet, or
+ * has the rail's link type and has to be silent (ibh_nic_must_be_silent()). Then sets `ip` to the host, and `route` to
+ * the route there (NULL: none). */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu is not 0. With accept_ra_mtu=0, a smaller MTU is
  * on purpose. */
@@ -218,8 +222,8 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
 /* Returns the name of the manager that configures the rail; NULL if not known. */
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known);
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1", or NULL if not known; the caller frees it */
-/* Returns an address that a usable rail had, if the rail now has no address of this family, and the family is not
- * switched off; else NULL. */
+/* Returns an address of this family that the rail had before, if the rail is usable, has no address of this family now,
+ * and the family is not switched off; else NULL. */
 const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family);
 
 /* TRUE if the prefix lies in a subnet of a rail. */
@@ -241,8 +245,8 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 
-/* Returns the rule or route that makes the packet go wrong. Both members are NULL if no foreign route and no
- * unexpected rule (ibh_rule_is_expected()) is to blame. */
+/* Returns the rule or route because of which the packet's grade is not IBH_RIGHT. Both members are NULL if no foreign
+ * route and no unexpected rule (ibh_rule_is_expected()) is to blame. */
 IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question);
 
 /* Returns the commands that correct all packets of this owner and change nothing else; or, if they would change

@@ -194,8 +194,8 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* ---- routes ---- */
 
-/* TRUE if a next hop (on the link `bound`, if that is not 0) can be used. Only a unicast route needs its link up; a
- * link that the snapshot lacks counts as up. */
+/* TRUE if a next hop can be used. If `bound` is not 0, next hops on other links do not count. Only a unicast route
+ * needs its link up; a link that the snapshot lacks counts as up. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -215,7 +215,8 @@ static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
     return FALSE;
 }
 
-/* Returns the best usable route of the table, or NULL. Throw routes count only if `with_throws`; cached ones never. */
+/* Returns the best usable route of the table, or NULL. Throw routes count only if `with_throws`; cached routes
+ * never count. */
 static const IbhRoute *find_route(const IbhFib *fib, guint32 table, const IbhIp *to, int bound, gboolean with_throws)
 {
     const IbhRoute *unusable = NULL;
@@ -341,8 +342,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
-        /* IPv6 insists on the link `bound` only for a socket, or without a source address. RDMA's look-ups have a
-         * source address and no socket. */
+        /* IPv4 always insists on the link `bound`; IPv6 only for a socket, or without a source address. RDMA's look-ups
+         * have a source address and no socket. */
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown) {

@@ -46,7 +46,7 @@ void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 void ibh_fib_regroup(IbhFib *fib);
 
 /* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. With packet->iif,
- * the packet comes in through that link. */
+ * the packet comes in through that link. With packet->bound, IPv4 follows only routes through that link. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* Returns the best usable route to `to` in a table, or NULL. Throw routes count, cached routes do not. If
  * `bound` is not 0, routes that lead only through other links do not count. */

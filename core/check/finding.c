@@ -171,14 +171,14 @@ IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const
 const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface)
 {
     const IbhFinding *worst = NULL;
-    IbhSeverity least = IBH_INFO;
+    IbhSeverity worst_severity = IBH_INFO;
 
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {
         const IbhSeverity severity = iface ? ibh_finding_severity_for(finding, iface) : finding->severity;
 
-        if (severity < least && (!iface || ibh_finding_is_about(finding, iface))) {
+        if (severity < worst_severity && (!iface || ibh_finding_is_about(finding, iface))) {
             worst = finding;
-            least = severity;
+            worst_severity = severity;
         }
     }
     return worst;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A finding says what is wrong, why it matters, and what to do. Its code is that of a row in a table (rows.c).
- * Monitoring depends on the codes, and on nothing else of a finding.
+ * A finding says what is wrong, why it matters, and what to do. Its code is that of a row in check/rows.c or
+ * fabric/rows.c. Monitoring depends on the codes, and on nothing else of a finding.
  */
 #pragma once
 
@@ -14,9 +14,9 @@ const char *ibh_severity_name(IbhSeverity severity);
 typedef struct {
     GPtrArray *ifaces; /* char *: the interfaces that the finding is about; empty: it is about the host */
     GPtrArray *says;   /* char *: for each interface "CONSEQUENCE: CAUSE", or "but WAY: CAUSE" if the finding is a note
-                          for it; NULL: see `message` */
+                          for this interface; NULL: see `message` */
     GPtrArray *astray; /* char *: the interfaces whose packets leave through another NIC */
-    GArray *limits;    /* IbhSeverity: for each interface, the finding is not worse than this */
+    GArray *limits;    /* IbhSeverity: for each interface, the finding is not worse than this (IBH_ERROR: no limit) */
     IbhSeverity severity; /* for the worst interface */
     const char *code;     /* never changes between versions */
     char *owner; /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC or host itself */
@@ -38,7 +38,8 @@ typedef char *IbhValueOf(gconstpointer of, const char *word);
 /* Returns a text such as "{port} is {state}" with each word in braces replaced by its value; NULL if `text` is NULL. */
 char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of);
 
-/* Returns the commands with sudo, so that a person can paste them; NULL if `command` is NULL. Frees `command`. */
+/* Returns the command (or several: "A; B") with sudo where necessary, so that a person can paste the text; NULL if
+ * `command` is NULL. Frees `command`. */
 char *ibh_command_with_sudo(char *command);
 
 /* Returns an empty list of IbhFinding *. The list owns its findings. */
@@ -52,10 +53,11 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 /* Replaces the remedy, unless the new one is empty. Takes over its strings. */
 void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
 void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once; ignores "" */
-/* Adds the interface. Unless the interface has a text already, adds the text, and how bad the finding is for this
- * interface. Takes over the text. */
+/* Adds the interface. Unless the interface has a text already, sets its text and, to `severity`, its limit. Takes over
+ * the text. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, IbhSeverity severity, char *text);
-void ibh_finding_set_astray(IbhFinding *finding, const char *iface); /* one of the finding's interfaces */
+/* Notes that packets of this interface, one of the finding's, leave through another NIC. */
+void ibh_finding_set_astray(IbhFinding *finding, const char *iface);
 IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface);
 const char *ibh_finding_text(const IbhFinding *finding, const char *iface);  /* NULL if it has none */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface); /* "": the host */

@@ -28,7 +28,7 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
 
 /* TRUE if the rule selects no subnet of a rail, and its table leads to other networks, too. Then the host may need the
  * rule, and only the route `wrong` is to blame. FALSE if another rule also leads to the table, because that rule may
- * need the route. */
+ * need the route `wrong`. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
@@ -233,8 +233,8 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* Finds a packet of the rails whose route has metrics, and whose route after the fix would have other metrics. Whether
- * the packet also goes another way does not matter: whoever set the metrics may know what the wire carries. FALSE if
+/* Finds a packet of the rails whose route has metrics, and whose route after the fix would have other metrics. This is
+ * harm even if the packet also goes another way: whoever set the metrics may know what the wire carries. FALSE if
  * there is no such packet. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
@@ -251,9 +251,9 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* TRUE if this host forwards, and forwarded packets, whose sources we do not know, may meet `gone`: a rule that is not
- * for a single source, or a route in the table of such a foreign rule. Other forwarded packets go like unbound traffic,
- * which find_harm() has examined. */
+/* TRUE if this host forwards packets, whose sources we do not know, and such packets may meet `gone`: a rule that is
+ * not for a single source, or a route in a table to which such a foreign rule leads. If `gone` is neither, forwarded
+ * packets go like unbound traffic, which find_harm() has examined. */
 static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;
@@ -313,8 +313,7 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
         g_array_append_val(check->without, next);
         is_proved = !find_next_owner(check, owner, &next);
     }
-    /* Deleting a cached route does no harm, because the kernel learns the route again: say_harm() need not look at it.
-     */
+    /* Deleting a cached route does no harm, because the kernel learns the route again: hide it from say_harm(). */
     IBH_EACH_BACK (const IbhOwner, gone, check->without) {
         if (gone->route && gone->route->cached)
             IBH_REMOVE(IbhOwner, gone, check->without);

@@ -27,8 +27,9 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* Returns why the NIC reaches one peer at most, or NULL. That its subnets are for two hosts is a reason only with
- * manage=yes and gateway=auto; on other rails, such a subnet is an ordinary cable. */
+/* For a NIC through which no route leads further: returns why the NIC reaches one peer at most, or NULL. That its
+ * subnets are for two hosts is a reason only with manage=yes and gateway=auto; on other rails, such a subnet is an
+ * ordinary cable. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean expects_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
@@ -115,8 +116,8 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              is_near ? "" : ", with a ROUTER in one of its subnets");
 }
 
-/* Sets words and severity for a packet that the main table sends through another NIC: info, or a warning if rp_filter
- * drops the answers. */
+/* Sets words and severity for a packet that leaves through another NIC: info, or a warning if rp_filter drops the
+ * answers. */
 static void judge_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
@@ -127,7 +128,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* A note is an exception in the rail's line of the report, and only for a way through another candidate. */
+    /* A note gets a text, an exception in the rail's line of the report, only if the way leads through another
+     * candidate. */
     says = loses_answers              ? g_strdup_printf("%s: %s", way, why)
            : through && through->rank ? ibh_question_exception_text(check, question)
                                       : NULL;
@@ -145,9 +147,9 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
 /* TRUE if the rail's packets to other networks leave through another NIC: by the main table, or, if the rail has a
  * default route of its own, by a foreign rule before the rule that leads to this default, such as a VPN's. We walk a
  * packet from the first of the rail's addresses that no foreign rule leads to other networks (ibh_others_lead_out()),
- * to a host that no rule or route names. FALSE if ibh_gateway_is_missing() makes a finding; and if the rail should have
- * a default of its own, but --apply has something to do, or gateway= is set, so that questions.c asks about the
- * default. */
+ * to a host that no rule or route names (the piece /0). FALSE if ibh_gateway_is_missing() makes a finding. Also FALSE
+ * if the rail should have a default of its own, and one of two things holds: --apply has something to do, or gateway=
+ * names a gateway (then questions.c asks about the default). */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -28,8 +28,7 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b)
 
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
 {
-    /* `soft`: kinds of links without a wire; `guests`: kinds of ports that lead to a guest or a tunnel, not to a wire
-     */
+    /* `soft`: kinds of links without a wire. `guests`: kinds of ports that lead to a guest or a tunnel, not a wire. */
     static const char *const soft[] = {"bridge", "dummy", "ifb",    "tun", "vxlan",  "geneve", "wireguard",
                                        "ipip",   "gre",   "gretap", "sit", "ip6tnl", "vti",    NULL},
                              *const guests[] = {"dummy", "tun", "veth", "vxlan", "geneve", "gretap", NULL};
@@ -54,7 +53,7 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
     const gboolean same = ibh_trace_is_same_way(&question->got, ideal);
     const gboolean ideal_is_longer = near && ideal->route && ideal->route->dst.length > near->subnet.length;
 
-    if (question->is_foreign)
+    if (question->is_foreign) /* we leave the packet to foreign rules, and the gateway, too */
         return IBH_RIGHT;
     /* Without a gateway, a packet to the NIC's subnet is right even if the ideal way differs, unless the ideal way
      * follows a longer prefix inside the subnet. */
@@ -76,7 +75,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     const IbhTrace *got = &question->got;
     const IbhRoute *route = got->route;
     const guint bits = ibh_ip_bits(&question->lookup.to);
-    gboolean is_segment;
+    gboolean has_gateway_inside;
     const IbhNic *through;
 
     /* If the look-up fails, IPv4 sends packets of a socket that is bound to a NIC directly to the NIC's link. */
@@ -88,14 +87,15 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     if (got->refused && ideal->refused) { /* by an error route of the main table, or because no table has a route */
         const IbhRemote *remote = near || !ideal->route ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
 
-        /* An error route to a part of a remote= belongs to somebody's own addresses there, such as those of pods. */
+        /* We only note an error route to a part of a remote=: the route probably belongs to a program that uses this
+         * part, such as a program for pods. */
         return !ideal->route                                                ? IBH_RIGHT
                : remote && ideal->route->dst.length > remote->prefix.length ? IBH_NOTED
                                                                             : IBH_DOUBTFUL;
     }
     if (got->refused)
         return IBH_WRONG;
-    if (route->type != RTN_UNICAST) /* a single address on lo may belong to a service */
+    if (route->type != RTN_UNICAST) /* a single address of this host, such as one on lo, may belong to a service */
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;
     if (ibh_route_leads_through(route, question->nic->link->ifindex))
@@ -114,9 +114,9 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
      * But if a route to a part of the subnet has its gateway inside this part, the route leads onto the other rail's
      * link: judge it like a route without a gateway. */
     through = ibh_rails_nic(check->rails, route->ifindex);
-    is_segment =
+    has_gateway_inside =
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
-    if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !is_segment))
+    if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !has_gateway_inside))
         return IBH_NOTED;
     /* The route leads onto the link of another rail. We only note the route if its destination is exactly a subnet of
      * that rail, and one of two things holds. Either the subnet has room for one peer only: then it is a direct cable.
@@ -151,10 +151,10 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
 }
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
- * through a rail, or through another NIC, which we note. We also note if the main table has no route to the subnet, or
- * only one with a shorter prefix, such as a default route: that is the manager's choice. But an error route, or a route
- * that a throw route hides, counts as a route to the subnet at any length but 0. A longer prefix of the main table is
- * right, through any NIC. */
+ * through a rail, or through another NIC, which we note. We also note that the main table has no route to the subnet,
+ * or only one with a shorter prefix, such as a default route: that is the network manager's choice. But an error route,
+ * or a route that a throw route hides, counts as a route to the subnet at any length but 0. A longer prefix of the main
+ * table is right, through any NIC. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
@@ -223,7 +223,8 @@ void ibh_question_grade(const IbhCheck *check, IbhQuestion *question)
     }
     question->grade = grade_leaving(check, question, &ideal, near);
     if (question->grade == IBH_RIGHT && has_small_mtu(question, &ideal)) {
-        /* Whoever set the MTU may know the wire. But other programs should not write into a rail's own table. */
+        /* Whoever set the MTU may know the wire, so we only note the MTU. But other programs should not write into a
+         * rail's own table. */
         question->small_mtu = TRUE;
         question->grade = ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
     } else if (question->grade == IBH_NOTED && ibh_question_loses_answers(check, question)) {

@@ -36,8 +36,9 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
-/* A rail that is down or has no carrier counts as missing, too. Its status is still IBH_NIC_RAIL if its manager has
- * left the address there. */
+/* Judges the missing rails that are no rails now; then, for each NIC, whether it has lost an address family, and
+ * whether it is a rail that is down or has no carrier. Such a rail counts as missing, too, but its status is still
+ * IBH_NIC_RAIL if its manager has left the address there. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -140,7 +141,7 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     }
     ibh_check_judge_packets(check);
     ibh_check_judge_ours(&about);
-    about.iface = "";
+    about.iface = ""; /* a hook that is not called makes a finding about the host */
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         about.nic = nic;
         ibh_subject_ask(&about, IBH_OF_CALL);

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of its routes */
-#define CACHED_MAX 256   /* cached routes: each adds a question for each rail, and may become a finding */
+#define CACHED_MAX 256   /* we keep no more cached routes: each adds a question for each rail, and may have a finding */
 
 /* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
  * snapshot has. Reads the error routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
@@ -18,7 +18,7 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
                                  GError **error)
 {
     static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
-    static const int kernels[] = {IBH_TABLE_MAIN, IBH_TABLE_LOCAL};
+    static const int always_read[] = {IBH_TABLE_MAIN, IBH_TABLE_LOCAL};
     g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
@@ -30,7 +30,7 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
             !ibh_numbers_have(tables, table))
             g_array_append_val(tables, table);
     }
-    g_array_append_vals(tables, kernels, G_N_ELEMENTS(kernels));
+    g_array_append_vals(tables, always_read, G_N_ELEMENTS(always_read));
     IBH_EACH (const int, table, tables) {
         const IbhRouteFilter filter = {.table = (guint32)*table, .limit = ROUTES_MAX};
 

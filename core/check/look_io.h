@@ -15,13 +15,13 @@
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
-/* Asks the kernel how it would route a packet. FALSE if the kernel does not answer. If the kernel refuses to route the
- * packet, that is an answer, too, and sets lookup->error. */
+/* Asks the kernel how it would route a packet. FALSE if the kernel does not answer. A refusal to route the packet is an
+ * answer, too: then returns TRUE, with lookup->error set. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
 /* Fills in the managers of all links, why they do not call our hook, hand-written scripts, whether --watch runs or is
- * enabled, and what starts it. A manager whose files cannot be read is unknown. `sysfs` replaces /sys (--sysfs);
- * without `sysfs`, fills in nothing in a network namespace other than that of process 1. */
+ * enabled, and what starts it. A manager whose files cannot be read is unknown. `sysfs` is /sys or a copy
+ * (--sysfs); with /sys, fills in nothing in a network namespace other than that of process 1. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
 /* The function that nm.so exports. For each IbhManager that is NetworkManager, sets `connection`, `prunes4` and

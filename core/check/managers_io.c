@@ -318,8 +318,8 @@ static void ask_network_manager(const IbhTree *tree, GArray *managers)
 #define SCRIPT_MAX ((gsize)64 * 1024) /* bytes: we ignore larger files */
 #define N_SCRIPTS 512                 /* we read no more files */
 
-/* `place` is a file or, if there is a pattern, a directory. Each part of the pattern, between slashes, is for the names
- * of one level of directories. */
+/* `place` is a file or, if there is a pattern, a directory. The pattern has one part for each level below the
+ * directory, with slashes between the parts; the last part is for the names of files. */
 static const struct {
     const char *place;
     const char *pattern;

@@ -54,13 +54,14 @@ const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRai
     const IbhKnownRail *named = NULL;
 
     IBH_EACH (const IbhKnownRail, one, known) {
-        const gboolean has_its_name = g_str_equal(one->iface, now->iface), has_slots = one->slot[0] && now->slot[0];
+        const gboolean has_its_name = g_str_equal(one->iface, now->iface),
+                       both_have_slots = one->slot[0] && now->slot[0];
 
-        if (has_slots && g_str_equal(one->slot, now->slot))
+        if (both_have_slots && g_str_equal(one->slot, now->slot))
             return one;
         if (has_its_name && !one->slot[0] && !now->slot[0])
             return one;
-        if (has_its_name && !has_slots)
+        if (has_its_name && !both_have_slots)
             named = one;
     }
     return named;
@@ -118,7 +119,7 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
                  {"configured by", ibh_known_manager(check->facts, known)}};
     GString *text = g_string_new(NULL);
 
-    for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(parts); i++) { /* "-" stands for a NIC without a hardware address */
         if (parts[i].text && parts[i].text[0] && !g_str_equal(parts[i].text, "-"))
             g_string_append_printf(text, "%s%s %s", text->len ? ", " : "; ", parts[i].label, parts[i].text);
     }
@@ -126,7 +127,7 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
 }
 
 /* Sets the word {consequence}, which names the first address of the missing rail that no other NIC has now: peers
- * cannot reach this address. */
+ * cannot reach this address. Without such an address, the word says only that a rail is missing. */
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;

@@ -10,9 +10,9 @@
  * that lack nothing. A NIC should be a rail if it is a known rail, or if it has a section of its own with manage=yes.
  * An entry that comes from a section alone has no slot, hardware or addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
-/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). The
- * configuration is for the network namespace of process 1, so in any other namespace the list lacks NICs that have a
- * section but do not exist. */
+/* Returns the same list, but looks in sysfs whether hardware that seems to be gone is elsewhere (IBH_ELSEWHERE;
+ * missing_io.c). The configuration is for the network namespace of process 1, so in any other namespace the list lacks
+ * NICs that have a section but do not exist. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
 /* FALSE if the rail is there, is forgotten, is elsewhere, or was taken down on purpose. */
@@ -20,6 +20,7 @@ gboolean ibh_missing_is_fault(IbhMissing missing);
 /* "its link has no carrier", for the end of a sentence; NULL for a rail that is there or forgotten. */
 const char *ibh_missing_text(IbhMissing missing);
 
-/* Returns the rail of an earlier list that has the slot of `now`. If none has it, returns the rail that has the name of
- * `now`, provided that this rail or `now` has no slot. NULL if there is none. */
+/* Returns the rail of an earlier list that has the slot of `now`. If no rail has the slot, returns a rail that has the
+ * name of `now`, provided that this rail or `now` has no slot. If `now` has no slot, prefers a rail without a slot.
+ * NULL if there is none. */
 const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRail *now);

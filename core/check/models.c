@@ -63,21 +63,21 @@ GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot)
     return routes;
 }
 
-static void add_routes(IbhFib *fib, const GArray *routes, gboolean ours)
+static void add_routes(IbhFib *fib, const GArray *routes, gboolean with_ours)
 {
     IBH_EACH (const IbhRoute, route, routes) {
-        if (ours || !ibh_route_is_ours(route))
+        if (with_ours || !ibh_route_is_ours(route))
             ibh_fib_add_route(fib, route);
     }
 }
 
-void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours)
+void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean with_ours)
 {
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (ours || !ibh_rule_is_ours(rule))
+        if (with_ours || !ibh_rule_is_ours(rule))
             ibh_fib_add_rule(fib, rule);
     }
-    add_routes(fib, snapshot->routes, ours);
+    add_routes(fib, snapshot->routes, with_ours);
 }
 
 /* TRUE if the ideal model has the route: for routes of the tables main and default, except those that the kernel has

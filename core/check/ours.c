@@ -50,11 +50,11 @@ gboolean ibh_place_is_taken(IbhSubject *about)
 /* What is wrong with a NIC and its packets. */
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
-    const IbhOp *first;        /* the most important fault of this NIC; for the host, that of no NIC or, if there is
-                                  none, the first fault of the plan; NULL: none */
-    const IbhQuestion *packet; /* the first question in the family of `first`; NULL: none */
-    const IbhQuestion *astray; /* the first packet that goes astray and that --apply repairs; NULL: none */
-    gboolean is_right; /* packets were followed, all go right, and those with a source go as they would after --apply */
+    const IbhOp *first;        /* the most important fault of this NIC; for the host, the most important fault that
+                                  belongs to no NIC or, if each belongs to a NIC, the first of the plan; NULL: none */
+    const IbhQuestion *packet; /* the first packet that leaves, in the family of `first`; NULL: none */
+    const IbhQuestion *astray; /* the first packet that goes astray, but not when repaired; NULL: none */
+    gboolean is_right;         /* packets were followed, none goes wrong, and those with a source go as after --apply */
 } Hit;
 
 /* Returns what the operations and the questions say about a NIC (NULL: about the host). */
@@ -80,12 +80,12 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
             continue;
         repaired = ibh_fib_walk(check->repaired, &question->lookup);
         is_asked = TRUE;
-        is_wrong |= question->grade > IBH_NOTED || question->apply_repairs ||
+        is_wrong |= question->grade > IBH_NOTED || question->right_when_repaired ||
                     (!is_unbound && !ibh_trace_is_same_answer(&question->got, &repaired));
         if (!hit.packet && question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) &&
             question->lookup.to.family == hit.first->unit.family)
             hit.packet = question;
-        if (!hit.astray && question->apply_repairs && ibh_question_goes_astray(question))
+        if (!hit.astray && question->right_when_repaired && ibh_question_goes_astray(question))
             hit.astray = question;
     }
     hit.is_right = is_asked && !is_wrong;
@@ -132,6 +132,8 @@ static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
     return FALSE;
 }
 
+/* Says that the NIC's first address of this family lacks a default; NULL if the NIC has no such address. If main has a
+ * new default, we say this instead of the way of Hit.packet, because that packet may go to the NIC's own subnet. */
 static char *say_no_default(const IbhNic *nic, int family)
 {
     char ip[IBH_IP_STRLEN];
@@ -195,11 +197,13 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     return way ? g_strconcat(way, ": ", state->str, NULL) : g_strdup(state->str);
 }
 
-/* Adds one finding for all operations that are faults. Its message is about the first NIC whose packets leave through
- * another NIC, or else about the first NIC with an operation, or else about the host. The finding is at most a warning
- * if the packets of all NICs with an operation (or, if no NIC has one, of the host) go as they should. --apply without
- * names would also route held NICs; so if a NIC is held, the fix names the NICs with an operation, or, if an operation
- * is about no NIC, the remedy is advice. */
+/* Adds one finding for all operations that are faults. An operation that a foreign route prevents has a finding of its
+ * own (IBH_OF_PLACE), and does not count. The message is about the first NIC whose packets leave through another NIC,
+ * or else about the first NIC with an operation, or else about the host. The finding is at most a warning if the
+ * packets of all NICs with an operation (or, if no NIC has one, of the host) go as they should.
+ *
+ * --apply without names would also route held NICs. So if a NIC is held, the fix names the NICs with an operation.
+ * But an operation that belongs to no NIC needs --apply without names; then the remedy is advice, which says so. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -35,8 +35,10 @@ static IbhIp last_address(const IbhPrefix *prefix)
 }
 
 /* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a broadcast
- * route for such an address; since Linux 5.14, a host can have the first address, and the route to it is missing. In a
- * /30, where one peer is left, cuts out both in any case. In IPv6, the first address stands for any router. */
+ * route for such an address. Since Linux 5.14, a host can have the first address, and table local has no route for the
+ * first address. A /30 has room for one peer only, so both its edges are cut out in any case. In IPv6, the first
+ * address stands for any router, and a host can have the last. A subnet with only two addresses, or one, has no
+ * edges. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};
@@ -61,12 +63,12 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
     }
 }
 
-/* Cuts out this host's addresses and the edges of its subnets. Makes pieces of candidates' subnets, of remote=, and of
+/* Cuts out this host's addresses and the edges of its subnets. Makes pieces of candidates' subnets and remote=, and of
  * the prefixes that foreign rules and all routes name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* The two /0 stand for all other networks. 0.0.0.0/8 and ::/3 become pieces of their own, so that --check asks
-     * about an ordinary address of each /0. */
+    /* The two /0 stand for all other networks. 0.0.0.0/8 and ::/3 become pieces of their own, so that the host of each
+     * /0, its first address outside of the smaller pieces, is an ordinary address, and not 0.0.0.0 or ::. */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;
@@ -116,8 +118,8 @@ static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
     return FALSE;
 }
 
-/* Sets the first address of `prefix` that is in none of the longer prefixes inside `prefix`. In `sorted`, these follow
- * the element `first`, which is `prefix` itself. FALSE if they cover all of `prefix`. */
+/* Sets the first address of `prefix` that is in none of the longer prefixes inside `prefix`. In `sorted`, the longer
+ * prefixes follow the element `first`, which is `prefix` itself. FALSE if the longer prefixes cover all of `prefix`. */
 static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
 {
     *ret_ip = prefix->ip;

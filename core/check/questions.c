@@ -65,9 +65,10 @@ static void add_zone(GArray *zones, const IbhPrefix *prefix)
     g_array_append_vals(zones, prefix, 1);
 }
 
-/* Returns the zones (IbhPrefix) of a rail's address: the networks for which --check asks about the address. They are
- * the rail's remote=, which may cover subnets of other rails, and the rail's subnets. A subnet that a router advertised
- * is a zone only of the addresses that have a pair of rules for this subnet. */
+/* Returns the zones (IbhPrefix, of both families) of the address `from` of a rail: the networks into which --check
+ * follows packets from this address. The zones are the rail's remote=, which may cover subnets of other rails, and the
+ * rail's subnets. A subnet that a router advertised is a zone only of the addresses that have a pair (IbhPair) with
+ * this subnet. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
@@ -114,8 +115,9 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 /* Adds a question, with its trace, and returns a copy. The kernel is asked about the first packet of each class.
  * Questions of one kind, NIC, family and bound socket are in one class if the same rule and route decide, after the
  * same first goto and the same rules that only the kernel can evaluate. All our rules with one priority and table count
- * as one rule. Replies are in one class only if their requests are: `request` is the request's representative, + 1;
- * 0 for a packet that is no reply. If IPv6 has routes for one source, each IPv6 packet is a class of its own. */
+ * as one rule. Replies are in one class only if their requests are in one class: `request` is the representative of the
+ * request, + 1; 0 for a packet that is no reply. If IPv6 has routes for one source prefix, which only the kernel can
+ * follow, each IPv6 packet is a class of its own. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
@@ -143,9 +145,9 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint req
     return question;
 }
 
-/* Asks about a packet from the address into the piece; about the reply, if the packet leaves through this NIC to a host
- * of the address's IPv4 subnet; and, if check->asks_bound, about the same packet from a socket that is bound to the
- * NIC, unless the packet stays on this host. */
+/* Asks about a packet from the address into the piece. If the packet leaves through this NIC to a host of the address's
+ * IPv4 subnet, also asks about the reply, which rp_filter may drop. If check->asks_bound, and if the packet does not
+ * stay on this host, also asks about the same packet from a socket that is bound to the NIC. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint link_length)
 {
@@ -194,9 +196,9 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* If gateway= names a gateway, asks about a host that no rule or route names, and about each host that is outside of
- * the zones and to which packets follow a cached route: like all longer routes of the main table, such a route wins
- * over the rail's default. */
+/* If gateway= names a gateway, asks about a host that no rule or route names. Then also asks about each host outside of
+ * the zones to which packets follow a cached route. The kernel makes such a route from a route of the main table, and
+ * the cached route wins over the rail's default, as if somebody had configured it. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);
@@ -218,17 +220,18 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about packets to this host: to the address itself, to an address of one other rail (of each other rail, if a
- * rule comes before the rule for table local), and to addresses of other NICs in the rail's zones that have a subnet.
- * Single addresses of NICs that are not candidates, such as lo, are pieces, so ask_zone() asks about them. */
+/* Asks about packets to this host: to the address `from` itself; to an address of one other rail, or, if a rule comes
+ * before the rule for table local, of each other rail; and, of NICs that are not rails, to each address that has a
+ * subnet and lies in the zones, if the NIC is usable and has no master. Single addresses of NICs that are not
+ * candidates, such as lo, are pieces, so ask_zone() asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
-    gboolean has_other_rail = FALSE;
+    gboolean asked_other_rail = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         const gboolean is_rail = other->status == IBH_NIC_RAIL;
 
-        if (is_rail && other != nic && has_other_rail && !check->has_rule_before_local)
+        if (is_rail && other != nic && asked_other_rail && !check->has_rule_before_local)
             continue;
         if (!is_rail && (!ibh_nic_is_usable(other) || other->link->master))
             continue;
@@ -244,7 +247,7 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
                 continue;
             add_question(check, question, 0);
             if (is_rail) {
-                has_other_rail |= other != nic;
+                asked_other_rail |= other != nic;
                 break;
             }
         }

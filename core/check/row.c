@@ -25,8 +25,8 @@ static char *find_word(gconstpointer of, const char *word)
     return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
 }
 
-/* Returns the remedy of the predicate or, if it sets none, of the row, filled in. People paste remedies, so {iface} is
- * quoted for the shell. */
+/* Returns the remedy that the predicate has set or, if it has set none, that of the row, filled in. People paste
+ * remedies, so {iface} is quoted for the shell. */
 static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
 {
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
@@ -49,8 +49,8 @@ static IbhFinding *find_message(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
-/* Adds the finding of a row; or adds the subject's interfaces to about->finding, or to the finding with which the row's
- * finding is merged (IbhRow.owner). Returns the finding. */
+/* Adds the finding of a row. But if about->finding is set, or if there is a finding with which the row's finding is
+ * merged (IbhRow.owner), adds the subject's interfaces to that finding instead. Returns the finding. */
 static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";

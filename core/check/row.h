@@ -36,7 +36,7 @@ typedef enum {
     IBH_OF_SECTION,
     IBH_OF_MISSPELT_SECTION,
     IBH_OF_PLACE,      /* op */
-    IBH_OF_PORT_STATE, /* port, netdev: its state may explain other problems, so it comes first */
+    IBH_OF_PORT_STATE, /* port, netdev; asked before IBH_OF_PORT, because a port's state may explain other problems */
     IBH_OF_PORT,       /* port, netdev: a port that is used, and whose state is right */
     IBH_OF_NETDEV,     /* port, netdev */
     IBH_OF_MISSING_RAILS,
@@ -57,7 +57,7 @@ typedef struct {
     IbhPredicate *is_so;  /* NULL: always TRUE */
     const char *text;
     const char *remedy; /* "$ COMMAND", or advice */
-    const char *owner;  /* findings with the same code and owner are merged; "": one finding for the host; NULL: no
+    const char *owner;  /* findings with the same code and owner are merged; "": all NICs share one finding; NULL: no
                            merging, except of RDMA findings with equal messages */
     const char *says; /* a text for each NIC of the finding (IbhFinding.says); NULL: the finding's message is enough */
 } IbhRow;
@@ -85,7 +85,7 @@ struct IbhSubject {
     const IbhOp *op;
     const struct IbhQuestion *question;
 
-    /* If not NULL, a row makes no finding, but adds its interfaces and what it `says` to this finding. */
+    /* If not NULL, a row makes no finding, but adds the subject's interfaces and its own `says` to this finding. */
     IbhFinding *finding;
 
     const struct IbhFabric *fabric;
@@ -96,7 +96,7 @@ struct IbhSubject {
     /* A predicate may set these; severity, remedy and owner replace those of the row. They are reset for each row. */
     int severity;               /* IbhSeverity; -1: not set */
     const char *remedy, *owner; /* NULL: not set */
-    gboolean astray;            /* the packets of the NIC leave through another one */
+    gboolean astray;            /* the packets of the NIC leave through another NIC */
 };
 
 /* Sets words of the row's texts, such as "own=%s\nits=%d". */

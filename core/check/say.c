@@ -82,8 +82,8 @@ static char *say_packet(const IbhQuestion *question)
     return g_strdup_printf("%s to %s", from, to);
 }
 
-/* Returns where a packet goes. For a packet that leaves through NICs, the text lacks its verb: "through ib0 via
- * 172.16.0.1". For other packets, it has one: "stays on this host". */
+/* Returns where a packet goes. For a packet that leaves through NICs, the text has no verb: "through ib0 via
+ * 172.16.0.1". For other packets, the text has a verb: "stays on this host". */
 static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;

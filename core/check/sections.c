@@ -33,9 +33,9 @@ guint ibh_text_count_slips(const char *word, const char *name)
     return row[length];
 }
 
-/* Returns the interface whose name is most similar; among equally similar names, that of a candidate. NULL if no name
- * is similar. A similar name has at most two slips (ibh_text_count_slips()), and at most half as many slips as `name`
- * has letters. */
+/* Returns the interface name that is most similar to `name`; among equally similar names, that of a candidate. NULL if
+ * no name is similar. A similar name has at most two slips (ibh_text_count_slips()), and at most half as many slips as
+ * `name` has letters. */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
     guint least = MIN(2, (guint)strlen(name) / 2);

@@ -18,7 +18,7 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
     return NULL;
 }
 
-/* TRUE if packets to the rest of the wider subnet leave through this NIC anyway (because of remote=), if foreign rules
+/* TRUE if packets to the rest of the wider subnet leave through this NIC anyway, such as with remote=, if foreign rules
  * route them, or if the rest has no piece to ask about. */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
@@ -33,9 +33,10 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
-/* Returns the prefix length that the subnet probably has: if more than half of the rails' addresses in the wider subnet
- * have the length of this address, this length; otherwise the length of the wider subnet: if all rails have it, they
- * reach each other. */
+/* Returns the prefix length that the subnet probably has. If more than half of the rails' addresses in the wider subnet
+ * have the length of this address, returns this length; else the length of the wider subnet, because rails that all
+ * have that length reach each other. Rails with another type of link do not count, nor do addresses with a shorter
+ * length than the wider subnet's. */
 static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *wide)
 {
@@ -63,10 +64,10 @@ static gboolean has_other_length(IbhSubject *about)
     const IbhCheck *check = about->check;
     const IbhAddress *address = about->address, *wider = find_wider(about->other, &address->subnet);
     char ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
-    IbhPrefix link;
+    IbhPrefix link_prefix;
 
     if (!wider || about->other->status != IBH_NIC_RAIL || about->other->link->type != about->nic->link->type ||
-        ibh_check_find_link_prefix(check, address, &link))
+        ibh_check_find_link_prefix(check, address, &link_prefix))
         return FALSE;
     if (find_wider(about->nic, &address->subnet) || ibh_nic_serves_subnet(about->other, &address->subnet) ||
         reaches_rest(about, &wider->subnet))
@@ -77,16 +78,17 @@ static gboolean has_other_length(IbhSubject *about)
     return TRUE;
 }
 
-/* TRUE if the address has no subnet, but the other rail has one around it. If the other rail has the same address, the
- * finding duplicate-address says so. */
+/* TRUE if the address has no subnet, but the other rail has a subnet around the address. FALSE if the other rail has
+ * the same address, because the finding duplicate-address says so. */
 gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 {
     return ibh_address_is_host(about->address) && !ibh_rails_address(about->check->rails, about->other, about->ip) &&
            has_other_length(about);
 }
 
-/* TRUE if the address has a subnet, but a smaller one than the other rail has. A cable's subnet is for its two ends
- * only, so it may be smaller. All rails that cannot reach the rest of one subnet share a finding. */
+/* TRUE if the address has a subnet, but a smaller one than the other rail has. A subnet with at most four addresses is
+ * that of a cable with two ends, so it may be smaller. All rails that cannot reach the rest of one subnet share a
+ * finding. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
@@ -95,7 +97,7 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
 }
 
 /* TRUE if the link may share its hardware address, as virtual routers, the ports of a bond, and netdevs stacked on one
- * link do on purpose, or if it has no MAC. */
+ * link do on purpose, or if its hardware address is not a MAC. */
 static gboolean may_share_mac(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
@@ -140,8 +142,8 @@ gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
     return share_subnet(about->nic, about->other, AF_INET6);
 }
 
-/* TRUE if IPv6 is switched off on this rail, but the other rail, in the same IPv4 subnet, uses IPv6. That may be on
- * purpose. */
+/* TRUE if IPv6 is switched off on this rail, but the other rail, in the same IPv4 subnet, uses IPv6. The difference may
+ * be on purpose, so the severity is info. */
 gboolean ibh_pair_lacks_ipv6(IbhSubject *about)
 {
     return ibh_numbers_have(about->check->facts->no_ipv6, about->nic->link->ifindex) &&

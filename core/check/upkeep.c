@@ -49,6 +49,8 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
         ibh_subject_say(about, "remedy=%s", manager->remedy);
         about->remedy = "{remedy}{watch}";
     }
+    /* Info if --watch runs, or if the service of --watch, or the service that calls the hook, is enabled and has yet to
+     * start. Also info if somebody disabled the latter service, but the manager of a rail calls the hook. */
     if (watched || check->facts->will_watch || manager->will_start ||
         (manager->by_choice && any_manager_calls_hook(check)))
         about->severity = IBH_INFO;
@@ -57,8 +59,9 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 
 /* ---- does the manager delete our routes? ---- */
 
-/* TRUE if the manager deletes our routes, as NetworkManager before 1.36 may, and its connection is known. All other
- * managers leave our routes alone, because these have protocol kernel. */
+/* TRUE if the NIC's manager deletes our routes of a family that the NIC serves, as NetworkManager before 1.36 may, and
+ * if the connection that the remedy has to name is known. All other managers leave our routes alone, because our routes
+ * have protocol kernel. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -122,9 +125,10 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 /* What a line of a script says about a NIC. */
 typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
-    gboolean by_device;  /* it has "dev" and the NIC's name or a variable, or a route's preferred source is the NIC's */
-    const char *table;   /* the table of the rule or route that the line adds; NULL: it adds none, or the table is main
-                            or local; "": not known, so any */
+    gboolean by_device;  /* it has "dev" and the NIC's name or a variable, or "src" (a route's preferred source) and an
+                            address of the NIC */
+    const char *table;   /* the table of the rule or route that the line adds; NULL: the line adds none, or names no
+                            table but main or local; "": not known, so any */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. A line of netplan's files does not name the table, which is on
@@ -183,7 +187,7 @@ static void script_line_clear(gpointer data)
 
 /* Returns the lines (Line) of a script without its comments; their texts belong to `ret_texts`. A backslash joins
  * lines; in files of systemd-networkd, each section counts as one line. Netplan's "from" is the source of a rule below
- * "routing-policy:", but the preferred source of a route below "routes:", where we leave it out. */
+ * "routing-policy:", but the preferred source of a route below "routes:", where we blank the word. */
 static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *ret_texts)
 {
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
@@ -232,9 +236,10 @@ static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, g
     return led;
 }
 
-/* Asks the rows about each line that routes a rail; all lines of a script share a finding. A route in a table counts
- * only if a foreign rule or another line leads an address of the NIC to the table: rules for marks or ports are not
- * ib-hook's business. */
+/* Asks the rows about each line that routes a rail; all lines of a script share a finding. A line that names an address
+ * of the rail as a source, and a table, always counts. A line with a route through the rail counts only if a foreign
+ * rule, or a line of the script, leads an address of the rail to the route's table: a table to which only marks or
+ * ports lead is not ib-hook's business. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;

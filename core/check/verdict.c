@@ -32,7 +32,8 @@ static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQue
     return link && ibh_link_has_no_wire(check->rails, link) ? link : NULL;
 }
 
-/* A foreign route in a rail's table is a table-clash, except a route to the rail's own subnets. */
+/* Returns the code of the finding about the packet's owner. A foreign route in a rail's table is a table-clash, except
+ * for packets to the subnets of that rail: then the route is judged like a route of any other table. */
 static const char *choose_code(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -73,8 +74,8 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
 
 static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
 
-/* Adds the finding about one packet. If the packet goes wrong, looks for rules or routes to delete, unless a missing
- * subnet or rp_filter is the reason, and for FIXES_MAX owners at most. */
+/* Adds the finding about one packet. If the packet goes wrong, but not because of a missing subnet or rp_filter, looks
+ * for rules or routes to delete, for FIXES_MAX owners at most. */
 static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -108,7 +109,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
         question->is_explained = TRUE;
         ibh_finding_add_iface(finding, question->nic->link->name);
     }
-    if (!worst->owner.rule && !worst->owner.route)
+    if (!worst->owner.rule && !worst->owner.route) /* the texts of the NICs would have no cause to name */
         return;
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -186,7 +187,8 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                     *word = ibh_text_shell_word(link->name), *foreign_rule = NULL;
     IbhFinding *finding;
 
-    /* A foreign rule may suppress the link's group, or the default group, which the link would get. */
+    /* A foreign rule may suppress the link's group, or the default group, which the link would get. Then the command
+     * may change what that rule does, so the remedy is advice. */
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhOwner other = {.rule = rule};
 
@@ -254,8 +256,9 @@ static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *ques
            answer->length > (remote ? remote->prefix.length : 0);
 }
 
-/* Grades a question, and reports what only the kernel's answer shows. If our own rules or routes are to blame, the
- * question counts as right, and `apply_repairs` is set: ours.c reports what is wrong with them. */
+/* Grades a question, and reports what only the kernel's answer shows. If the packet goes wrong, but would go right with
+ * all our rules and routes in place, and with no link in the group of our mark, the question counts as right, and
+ * `right_when_repaired` is set: ours.c reports what is wrong with our rules and routes, and report_group() the link. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->representative).lookup;
@@ -301,16 +304,16 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
         return;
     if (actual.passed)
         report_group(check, question, actual.passed);
-    /* Grade the packet again, with all our rules and routes in place. If it then goes right, --apply repairs it: keep
-     * the way that it goes now. Otherwise keep the way that it would go then, so that the finding blames what --apply
-     * does not repair. */
+    /* Grade the packet again, with all our rules and routes in place. If the packet then goes right, --apply or the
+     * remedy of report_group() repairs it: keep the way that it goes now. Otherwise keep the way that it would go then,
+     * so that the finding blames what neither of the two repairs. */
     as_it_is = *question;
     question->got = repaired;
     ibh_question_grade(check, question);
     if (question->grade < IBH_DOUBTFUL) {
         *question = as_it_is;
         question->grade = IBH_RIGHT;
-        question->apply_repairs = TRUE;
+        question->right_when_repaired = TRUE;
     }
 }
 
@@ -318,8 +321,8 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
 
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
-/* Notes a foreign rule that packets of the rails would meet if they had its mark, TOS, user, IP protocol and ports, and
- * came from a socket that is bound to its oif. */
+/* Notes a foreign rule that packets of the rails do not meet, but would meet if they had the mark, TOS, user, IP
+ * protocol and ports that the rule selects, and came from a socket that is bound to the rule's oif. */
 static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -380,7 +383,7 @@ void ibh_check_judge_packets(IbhCheck *check)
         }
     }
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
-        /* A rule behind the last of our pairs (IBH_PRIORITY_BASE) sees no packet that they route. */
+        /* A rule behind the last of our pairs (IBH_PRIORITY_BASE) sees no packet that our pairs route. */
         if ((rule->selectors & SELECTIVE) && !ibh_rule_is_expected(rule) && rule->priority <= IBH_PRIORITY_BASE)
             note_selective_rule(check, rule);
     }

@@ -23,8 +23,9 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
 
 /* ---- addresses ---- */
 
-/* TRUE if another NIC, a rail, has the rules for this address, and this NIC is a rail, too, or is up and may be on the
- * same wire: then peers learn the hardware address of either. */
+/* TRUE if another NIC, a rail, has the rules for this address, and peers may learn the hardware address of either NIC.
+ * They may if this NIC is a rail, too, or is up and may be on the same wire. A NIC in a VRF does not count: the
+ * kernel keeps the route to its address in the table of the VRF. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -75,8 +76,8 @@ gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint le
     return length && link->lladdr_len == length && memcmp(link->lladdr, lladdr, length) == 0;
 }
 
-/* TRUE if this NIC's entry is about another host, and a person or a control plane wrote it. Entries that the kernel
- * makes without asking (for group addresses, or on links without ARP) do not count. */
+/* TRUE if the entry is on this NIC and about another host, and a person or a control plane wrote it. Entries that the
+ * kernel makes without asking (for group addresses, or on links without ARP) do not count. */
 static gboolean is_written(const IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
@@ -130,9 +131,9 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
 }
 
 /* Returns the route by which the kernel would forward a packet for the host `to` that comes in through this NIC. The
- * route must lead through another NIC, as for proxy_arp, or, if `is_same`, through this NIC, as for proxy_arp_pvlan.
+ * route must lead through another NIC, as for proxy_arp, or, if `same_nic`, through this NIC, as for proxy_arp_pvlan.
  * NULL if there is no such route, or if rp_filter drops the packet. */
-static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to, gboolean is_same)
+static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to, gboolean same_nic)
 {
     /* `to` also stands for the peer that asks, whose address we do not know. */
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
@@ -140,12 +141,12 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     gboolean is_strict;
 
     if (way.refused || way.route->type != RTN_UNICAST ||
-        ibh_route_leads_through(way.route, nic->link->ifindex) != is_same)
+        ibh_route_leads_through(way.route, nic->link->ifindex) != same_nic)
         return NULL;
     /* A strict rp_filter drops the packets of a peer to whom this host sends through another NIC. A loose rp_filter (2)
      * is strict on a NIC that has no IPv4 address. */
     is_strict = filter == 1 || (filter && !ibh_nic_serves_family(nic, AF_INET));
-    return is_strict && !is_same ? NULL : way.route;
+    return is_strict && !same_nic ? NULL : way.route;
 }
 
 static gboolean is_link_of_rail(const IbhCheck *check, int ifindex)
@@ -226,8 +227,9 @@ gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
     return about->nic->link->proxy_arp_pvlan && find_forwarding(about->check, about->nic, about->ip, TRUE);
 }
 
-/* TRUE if the NIC has a proxy entry for a host of the subnet, and the kernel would forward packets for this host by the
- * same route as packets for the rest of the subnet. Then the host is probably on the rails' wire. */
+/* TRUE if the NIC has a proxy entry for the address of a host in the subnet, and the kernel would forward packets to
+ * the address by the same route as packets to the rest of the subnet. Then the host is probably on the rails' wire. But
+ * if that route leads through a NIC that is not a rail, the host may be behind that NIC, so the remedy is advice. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -267,7 +269,7 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
 /* ---- who answers ARP for whom, on the rails' wire ---- */
 
 /* TRUE if the kernel answers ARP requests of peers on this NIC, as far as its sysctls allow. A NIC in a VRF answers for
- * addresses outside of the VRF only if the rule for table local comes before the rule for VRFs. */
+ * addresses outside of the VRF only if the rule for table local is the first, and so comes before the rule for VRFs. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *link = nic->link;
@@ -282,8 +284,8 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
            !ibh_link_has_no_wire(check->rails, link);
 }
 
-/* Returns the rail's IPv4 subnet in which peers ask for the address, or NULL. An address with a longer prefix is on
- * another wire, unless it is a single address. */
+/* Returns the rail's IPv4 subnet in which peers ask for the address; NULL if there is none, or if `rail` is not a rail.
+ * An address with a longer prefix than the subnet's is on another wire, unless it is a single address. */
 static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddress *address)
 {
     const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
@@ -294,8 +296,8 @@ static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddres
 }
 
 /* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail as a macvlan, macvtap or ipvlan; FALSE
- * if it is stacked otherwise (a VLAN, a P_Key child) or has another link type. We assume that a candidate without an
- * address is on the rails' wire, unless it has arp=keep. */
+ * if it is stacked on the rail otherwise (a VLAN, a P_Key child), or has another link type. We assume that a candidate
+ * without an address is on the rails' wire, unless it has arp=keep. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -313,8 +315,9 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     return FALSE;
 }
 
-/* TRUE if the NIC, on the wire of a rail, answers ARP for all addresses. A rail does so only with arp=keep. With the
- * administrator's rp_filter=1, the kernel drops requests whose answer would leave through another NIC. */
+/* TRUE if the NIC is on the wire of a rail, and answers ARP for all addresses of this host. A rail does so only with
+ * arp=keep. FALSE if the administrator's rp_filter is 1, because the kernel then drops requests whose answer would
+ * leave through another NIC; and for a NIC that must be silent, because --apply silences it. */
 gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -340,8 +343,8 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 
 /* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC,
  * and IP packets from the address would then reach the peer. With arp_filter, a NIC answers only if such packets leave
- * through the NIC itself; with a strict rp_filter, the kernel drops a request if they would leave through another NIC.
- * If the subnet has no piece to ask about, or if a multipath route decides, we assume that the NIC answers. */
+ * through the NIC itself; with a strict rp_filter, the kernel drops a request if such packets leave through another
+ * NIC. If the subnet has no piece to ask about, or if a multipath route decides, we assume that the NIC answers. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {
@@ -396,8 +399,8 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 }
 
 /* TRUE if peers ask for the address on the rails' wire, and only our sysctl values keep NICs from answering. The
- * address is on a link without a wire (lo, a dummy, a tunnel or a bridge), or on a NIC that is not a rail and drops
- * requests, because its rp_filter is strict and its answers would leave through another NIC. */
+ * address must be on a link without a wire (lo, a dummy, a tunnel or a bridge), or on a NIC that is not a rail and
+ * drops requests, because its rp_filter is strict and its answers would leave through another NIC. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

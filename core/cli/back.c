@@ -9,8 +9,8 @@
 /* ---- the NICs of a trial ---- */
 
 /* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then. A driver that restarts makes
- * a new netdev. Such a netdev has only rules and routes that hooks gave it since, and these stay. The kernel may reuse
- * an index, so the name or the hardware must match, too. */
+ * a new netdev. Its rules and routes come from hooks that ran since, so the plan leaves the netdev alone. The kernel
+ * may reuse an index, so the name or the hardware must match, too. */
 static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 {
     const IbhLink *then = ibh_snapshot_link(trial->then, link->ifindex);
@@ -31,7 +31,7 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
         return NULL;
-    /* --apply ended the NIC's hold. So if the first attempt to go back finds a hold, it is from a later --undo. */
+    /* --apply ended the NIC's hold. So a hold that the first attempt to go back finds is from a later --undo. */
     if (!trial->tried)
         return is_held ? NULL : then;
     /* The first attempt held the NIC again if it was held before the trial, and kept it otherwise. If that has changed,
@@ -63,7 +63,8 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 }
 
 /* TRUE if the way back may change the rules and routes of main=spread. They belong to all rails of a subnet, so the
- * trial has to decide about each of these rails. No hop may be dead, because the kernel would refuse the route. */
+ * trial has to decide about each of these rails. If a multipath route has a dead hop, or a hop through a NIC that is
+ * down, the kernel would refuse the route, so the trial leaves main=spread alone. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -85,9 +86,9 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
     return TRUE;
 }
 
-/* TRUE if the kernel accepts the route again: its NIC is up, this host has the source address, and the gateway is a
- * neighbour, not this host. Unless the route is marked onlink or the gateway is an fe80:: address, the kernel
- * looks for the gateway in the NIC's subnets and in on-link routes of the same table. */
+/* TRUE if the kernel accepts the route again: its NIC is up, this host has the source address, if any, and the gateway,
+ * if any, is a neighbour, not this host. Unless the route is marked onlink or the gateway is an fe80:: address, the
+ * kernel looks for the gateway in the NIC's subnets and in on-link routes of the same table. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
@@ -105,8 +106,8 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
     return is_near;
 }
 
-/* TRUE if no wanted route has the same place (ibh_route_same_place()), and the rule of an address that came since the
- * trial began leads to this route. */
+/* TRUE if the rule of an address that came since the trial began leads to this route, and no wanted route would take
+ * the place of this route (ibh_route_same_place()). */
 static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     gboolean is_used = FALSE;
@@ -122,8 +123,8 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     return is_used;
 }
 
-/* Brings back the rules and routes from before the trial, as far as the trial decides about them and the kernel accepts
- * them. */
+/* Brings back the rules and routes from before the trial, as far as the trial decides about their NICs. Leaves out
+ * rules whose address is gone, and routes that the kernel would refuse. */
 static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
@@ -192,7 +193,7 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
         if (then)
             want_values(trial, then, one);
     }
-    wanted->spread = !trial->only && may_spread(trial, wanted);
+    wanted->spread = !trial->only && may_spread(trial, wanted); /* --apply --iface leaves main=spread alone */
     want_what_was(trial, wanted);
     want_what_came(trial, wanted);
     plan = ibh_plan_to(wanted);
@@ -205,7 +206,8 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 
 /* ---- what is remembered ---- */
 
-/* Replaces what is remembered of this NIC's rail with what was remembered before the trial. */
+/* Replaces what is remembered of this NIC's rail with what was remembered before the trial, under the NIC's present
+ * name. */
 static void restore_memory(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link, IbhState *state)
 {
     const IbhState *before = trial->then->state;
@@ -239,8 +241,9 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 {
     const IbhSnapshot *now = rails->snapshot;
 
-    /* If a NIC that was held before the trial is gone, or is another netdev now, hold its name, as --undo does, so that
-     * hooks take away what they gave the new netdev. */
+    /* If a NIC that was held before the trial is gone, or is another netdev now, hold its name, as --undo does. Then
+     * hooks take away what they gave to a new netdev of this name. Only the first attempt does so: if the hold is gone
+     * at a later attempt, an --apply has lifted it. */
     IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;
@@ -253,6 +256,7 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
         const IbhLink *link = nic->link, *then = find_trial_link(trial, now, link);
         gboolean concerns = nic->rank && nic->status != IBH_NIC_UNMANAGED;
 
+        /* A NIC that the --apply changed counts even if it is no candidate, for instance without RDMA modules. */
         IBH_EACH_POINTER (const IbhOp, op, trial->made)
             concerns |= ibh_op_what(op) != IBH_PEERS && op->ifindex == link->ifindex;
         if (!concerns || !then)

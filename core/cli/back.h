@@ -9,9 +9,9 @@
 
 typedef struct {
     const IbhSnapshot *then; /* from before the --apply: what stood, the NICs by name, what was remembered */
-    const GPtrArray *made;   /* const IbhOp *: what the --apply did, or was about to do */
+    const GPtrArray *made;   /* const IbhOp *: the plan of the --apply that began the trial */
     const char *const *only; /* the interfaces of the trial, by the names in `then`; NULL for all */
-    gboolean tried;          /* an earlier attempt to go back was not complete */
+    gboolean tried;          /* an earlier attempt to go back has saved its holds, but some operations failed */
 } IbhTrial;
 
 /* Returns the plan that restores our rules, routes and values from before the trial. The plan leaves out NICs of the

@@ -134,8 +134,9 @@ static int do_check(Command *command, GError **error)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
     guint wanted;
 
-    /* Judge by the configuration in force, because files that were not applied yet cannot be why a packet goes astray.
-     * So look and decide again: do_action() did both with the files, and so has reported errors in them. */
+    /* --check without --config judges by the configuration in force, because files that were not applied yet cannot be
+     * why a packet goes astray. So look and decide again: do_action() did both with the files, and would have reported
+     * an error in them. */
     if (in_force) {
         ibh_config_free(run->config);
         run->config = in_force;
@@ -240,7 +241,8 @@ static int do_action(Command *command, GError **error)
 
     if (!ibh_run_configure(run, error))
         return IBH_EXIT_SYSTEM;
-    /* To resolve names, the C library loads modules, and reads what the network answers. */
+    /* To resolve names, the C library loads modules, and reads what the network answers. So give up root's other
+     * capabilities first. */
     if (command->options->names->len) {
         (void)ibh_caps_keep_net();
         if (!ibh_options_resolve(command->options, run->warnings, error))
@@ -282,7 +284,8 @@ static int act(IbhOptions *options, GString *out, GString *warnings)
                 .only = (const char *const *)options->ifaces,
                 .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
                 .undo = action == IBH_ACTION_UNDO,
-                /* --plan, --render and --probe show or use the rails of an --apply, and --apply lifts holds */
+                /* --plan, --render and --probe show or use the rails of an --apply, and --apply lifts holds. For
+                 * --undo, ibh_run_decide() minds the holds. */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
                 .warnings = warnings,
                 .packet_socket = -1},

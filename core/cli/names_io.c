@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 /* Leaves out addresses that no peer can have in the fabric (loopback, multicast, fe80::). Several names may have the
- * same address: --probe asks it once. */
+ * same address: --probe asks this address once. */
 gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

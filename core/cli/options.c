@@ -13,7 +13,7 @@
 typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two choose an action */
 
 typedef struct {
-    const char *name, *value, *help; /* value: what the help calls it; NULL if the option takes none */
+    const char *name, *value, *help; /* value: what the help calls the option's value; NULL if the option takes none */
     Kind kind;
     guint with;  /* a bit for each action that the option goes with, or for the one that it chooses */
     gsize at;    /* the offset in IbhOptions of what the option sets */
@@ -90,7 +90,7 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
     guint64 number = TRUE; /* what a flag sets */
 
     if (option->kind <= FORMAT)
-        options->action = (IbhAction)g_bit_nth_lsf(option->with, -1);
+        options->action = (IbhAction)g_bit_nth_lsf(option->with, -1); /* the number of its only bit */
     if (option->kind == FORMAT && !ibh_render_knows(value))
         return g_strdup_printf("--render %s: unknown format; formats: %s", value, formats);
     if (option->kind == TEXT && !value[0])
@@ -179,15 +179,14 @@ static char *refuse_word(const char *word, const IbhOptions *options)
         return g_strdup_printf("unknown option \"%s\"; did you mean --%s?", word, meant->name);
     if (ibh_ip_parse(word, &ip))
         return g_strdup_printf("\"%s\" is no option; if it is a peer, write --probe %s", word, word);
-    if (options->action == IBH_ACTION_WATCH || !ibh_iface_name_is_valid(word))
+    if (options->action == IBH_ACTION_WATCH || !ibh_iface_name_is_valid(word)) /* --watch takes no --iface */
         return g_strdup_printf("\"%s\" is no option; ib-hook --help lists all", word);
     return g_strdup_printf("\"%s\" is no option; if it is a NIC, write --iface %s (--iface once for each NIC)", word,
                            word);
 }
 
 /* Takes "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value is the rest of the word, or else the next
- * word. If it is the next word, moves `word` on to it. Notes the options in `used`, which has a bit for each row of the
- * table. */
+ * word; then `word` moves on to that word. Notes the options in `used`, which has a bit for each row of the table. */
 static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
     char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
@@ -249,7 +248,7 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
 
 static char *check_combination(const IbhOptions *options, guint used)
 {
-    const Option *chosen = table;
+    const Option *chosen = table; /* in the end, the row of the action */
 
     while (chosen->kind > FORMAT || chosen->with != 1u << options->action)
         chosen++;

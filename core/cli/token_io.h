@@ -12,7 +12,7 @@
 #include "host/store.h"
 
 typedef struct {
-    int process;  /* the number of the --apply that began the trial; 0 if no trial waits */
+    int process;  /* the process number of the --apply that began the trial; 0 if no trial waits */
     gint64 end;   /* when the time of the trial is over, in microseconds since the boot */
     GStrv ifaces; /* char *: the interfaces of the trial; NULL for all */
 } IbhToken;
@@ -20,7 +20,7 @@ typedef struct {
 void ibh_token_clear(IbhToken *token);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhToken, ibh_token_clear)
 
-/* If `store` is NULL, there is no token. */
+/* `process` of the token is 0 if `store` is NULL, or if the file is missing, cannot be read or has no valid line. */
 IbhToken ibh_token_read(const IbhStore *store);
 int ibh_token_open(const IbhStore *store); /* for the process that waits; -1 if the file cannot be opened */
 /* Returns FALSE if the file cannot be read now. */

@@ -64,7 +64,7 @@ static gboolean G_GNUC_PRINTF(2, 3) reject_line(Reader *reader, const char *form
     return FALSE;
 }
 
-/* ---- keys and values: each read_*() here returns the reason why it rejects the text, or NULL ------------------- */
+/* ---- keys and values: read_table(), read_remote(), read_value() return why they reject the text, or NULL -------- */
 
 #define NOT_ALLOWED "not allowed"
 #define LEADING_ZERO "a leading zero, which makes the ip command read it as octal; write the number without it"
@@ -81,7 +81,8 @@ typedef struct {
     const char *allowed;
 } KeyForm;
 
-/* ip(8) reads such a number as octal, but in rt_tables as decimal: an administrator may mean either. */
+/* ip(8) reads such a number as octal, but in rt_tables as decimal. An administrator may mean either, so we reject the
+ * number. */
 static gboolean has_leading_zero(const char *text)
 {
     return text[0] == '0' && text[1] && !text[strspn(text, "0123456789")];
@@ -256,8 +257,8 @@ static gboolean read_setting(Reader *reader)
 
 /* ---- sections and lines ---- */
 
-/* Returns the end of a set such as [0-3], or NULL if the set is not closed, is empty, runs backwards, or has a '['
- * inside: fnmatch() might read a character class there, whose meaning depends on the locale. */
+/* Returns what follows a set such as [0-3]; NULL if the set is not closed, is empty, has a range that runs backwards,
+ * or has a '[' inside: fnmatch() might read a character class there, whose meaning depends on the locale. */
 static const char *skip_set(const char *open)
 {
     const char *first = open + 1 + (open[1] == '!' || open[1] == '^');

@@ -78,7 +78,8 @@ typedef struct {
     char *origin; /* "file:line"; NULL for the default of the key */
 } IbhSetting;
 
-/* Starts a file's text; FILE follows. No other line begins with "#", because comments are cut off. */
+/* In IbhConfig.text, a file's text begins with this and the file's name. No other line begins with "#", because
+ * comments are cut off. */
 #define IBH_FILE_BEGINS "\n# "
 
 typedef struct {

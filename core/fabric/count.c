@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks rails=N: N RDMA ports should have a rail. This is for hosts whose state does not survive a reboot. */
+/*
+ * Checks rails=N: N RDMA ports should have a rail. This is for hosts whose state does not survive a reboot: they forget
+ * which NICs were rails, so they cannot tell which rails are missing.
+ */
 #include "fabric/rows.h"
 
 #include "check/check.h"
@@ -8,8 +11,8 @@
 
 #define DEPTH 8 /* we look at this many links below a stacked one, at most */
 
-/* Returns the RDMA port of a NIC, or of the NIC below a P_Key child or a VLAN, or the NIC's own name if there is no
- * RDMA. */
+/* Returns the name of a NIC's RDMA port. If the NIC has none (a P_Key child, a VLAN), returns the name of the port of
+ * the first NIC below it that has one. If there is no such NIC either, returns the NIC's own name. */
 static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhLink *link = nic->link, *below;
@@ -23,9 +26,9 @@ static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
     return link->rdma[0] ? link->rdma : nic->link->name;
 }
 
-/* The finding names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". A port with several rails counts
- * once. Of several netdevs of a port, the finding names a candidate if there is one. A representor is the netdev of
- * another function, so the finding never names it. */
+/* A port with several rails counts once. If too few ports have a rail, the finding names the ports without one:
+ * "mlx5_1/1 (ib1: it has no address)". Of several netdevs of a port, the finding names a candidate if there is one. A
+ * representor is the netdev of another function, so the finding never names a representor. */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
     g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);

@@ -108,7 +108,8 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         }
         own->rail = nic->status == IBH_NIC_RAIL || is_broken_rail(rails, nic);
         own->used = own->subnets->len > 0;
-        /* Ethernet rails that reach the same remote= through their gateways are compared like rails of one subnet. */
+        /* Ethernet rails that reach the same remote= through their gateways are compared like rails of one subnet.
+         * InfiniBand rails are not, because they may be on two fabrics, each with its own subnet manager. */
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
             if (own->type != ARPHRD_INFINIBAND)
                 g_array_append_val(own->subnets, remote->prefix);

@@ -39,7 +39,7 @@ typedef struct {
     int node;       /* the NUMA node; IBH_UNKNOWN: not known, as on many hosts that have only one */
 } IbhPlace;
 
-/* What two PCI devices have in common, the nearest last. */
+/* What two PCI devices have in common, from the farthest to the nearest. IBH_FAR: only the host, or not known. */
 typedef enum { IBH_FAR, IBH_SAME_NODE, IBH_SAME_BRIDGE, IBH_SAME_ROOT_PORT, IBH_SAME_SWITCH } IbhNearness;
 IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b);
 const char *ibh_nearness_name(IbhNearness nearness); /* "PCIe switch" */
@@ -49,7 +49,8 @@ typedef struct {
     IbhPlace place;
 } IbhGpu;
 
-/* The facts that all ports of an RDMA device share. Unknown texts are "", unknown numbers IBH_UNKNOWN. */
+/* The facts that all ports of an RDMA device share. Unknown texts are "", unknown numbers IBH_UNKNOWN, except
+ * node_guid. */
 typedef struct {
     char name[64];  /* "mlx5_0" */
     char board[64]; /* "MT_0000000223", or the model */
@@ -64,7 +65,7 @@ typedef struct {
 
 typedef struct {
     gboolean is_known;    /* the GID could be read */
-    guint64 prefix, guid; /* the two halves of the GID; 0: none */
+    guint64 prefix, guid; /* the two halves of the GID; 0: none, or not known */
 } IbhPortGid;
 
 typedef struct {
@@ -86,33 +87,33 @@ typedef struct IbhPort {
     IbhLayer layer;
     IbhPortState state, phys;
     int sm_lid;            /* the lid of the subnet manager; 0: none; IBH_UNKNOWN: not known */
-    IbhPortGid gid;        /* the first GID of the table: the prefix of the subnet and the GUID of the port */
+    IbhPortGid gid;        /* the first GID of the table; InfiniBand: the subnet prefix and the port GUID */
     gboolean is_steady;    /* FALSE if the SM lid or the subnet prefix had changed when they were read again */
     GArray *gids;          /* IbhGid: the GID table of a RoCE port */
     gboolean has_all_gids; /* the whole GID table was read */
     int roce;              /* the RoCE version of new connections: 1, 2 or IBH_UNKNOWN */
     IbhRate rate;
-    gint64 errors[IBH_N_COUNTERS];     /* IBH_UNKNOWN: not known */
-    gint64 new_errors[IBH_N_COUNTERS]; /* how much the counter had grown when it was read again */
+    gint64 errors[IBH_N_COUNTERS];     /* the values of ibh_counters; IBH_UNKNOWN: not known */
+    gint64 new_errors[IBH_N_COUNTERS]; /* how much each counter had grown when it was read again */
     GArray *pkeys;                     /* guint16: the P_Key table; 0: a free entry */
     gboolean has_all_pkeys;            /* the whole P_Key table was read */
 } IbhPort;
 
-/* A netdev of an RDMA port. */
+/* A netdev of an RDMA port; also an InfiniBand netdev whose port is not known, and a rail without RDMA (manage=yes). */
 typedef struct IbhPortNic {
     char iface[IFNAMSIZ];
-    char rdma[72];     /* the name of the port; "": not known */
+    char rdma[72];     /* the name of the port; "": none, or not known */
     guint16 type;      /* ARPHRD_* */
     gboolean up;       /* administratively up */
     gboolean usable;   /* up and with carrier */
     gboolean rail;     /* a rail, or a known rail with a fault that ibh_nic_lack() finds */
     gboolean used;     /* has an address that counts (ibh_address_counts()) */
-    GArray *subnets;   /* IbhPrefix: those of `addresses`; then, unless the netdev is InfiniBand, those of remote= */
-    GArray *addresses; /* IbhIp: those that count */
+    GArray *subnets;   /* IbhPrefix: the subnets of `addresses`; then, except for InfiniBand, the prefixes of remote= */
+    GArray *addresses; /* IbhIp: the addresses that count */
     guint64 address_prefix; /* the subnet prefix in an IPoIB hardware address; 0: none */
     int mtu;                /* IBH_UNKNOWN: not known */
     char mode[12];          /* "datagram", "connected"; "": not known */
-    int pkey;               /* IBH_UNKNOWN: none */
+    int pkey;               /* IBH_UNKNOWN: none, or not known */
 } IbhPortNic;
 
 enum { IBH_MODULE_IPOIB, IBH_MODULE_UVERBS, IBH_MODULE_UCM, IBH_MODULE_UMAD, IBH_N_MODULES };
@@ -132,7 +133,7 @@ typedef struct IbhFabric {
     GArray *nics;                    /* IbhPortNic */
     GArray *gpus;                    /* IbhGpu: empty until ibh_fabric_read_gpus() */
     gboolean complete;               /* read from /sys itself: a missing netdev is in another network namespace */
-    gboolean modules[IBH_N_MODULES]; /* loaded or built in, or not known */
+    gboolean modules[IBH_N_MODULES]; /* FALSE: certainly not loaded; TRUE: loaded or built in, or not known */
     IbhBare bare;
     gint64 memlock; /* how many bytes a process may lock; G_MAXINT64: unlimited; or IBH_UNKNOWN */
 } IbhFabric;

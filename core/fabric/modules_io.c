@@ -16,8 +16,9 @@ char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path)
     return ibh_tree_read(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
 }
 
-/* Sets the driver and its RDMA module if the table below has the driver. TRUE also if the device has no driver; FALSE
- * if it has another one (for example vfio-pci), or if its driver cannot be read. */
+/* Sets the driver of a device and the driver's RDMA module if the table below has the driver. Returns TRUE then, and
+ * also if the device has no driver; FALSE if the device has another driver (for example vfio-pci), or if its driver
+ * cannot be read. */
 static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 {
     /* The drivers whose RDMA part is a separate module. */
@@ -68,7 +69,8 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
 }
 
 /* A built-in module may have no directory below sys/module, but then the class or device that the module registers
- * exists; ib_ipoib registers neither, and shows by its netdevs. */
+ * exists. ib_ipoib registers neither, so an InfiniBand netdev shows that it is there. A copy without sys/module tells
+ * nothing, so there all modules count as loaded. */
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric)
 {
     static const char *const classes[] = {[IBH_MODULE_UVERBS] = "infiniband_verbs",

@@ -11,8 +11,8 @@
 
 /* ---- P_Keys ---- */
 
-/* Returns the P_Key in the port's table that has the same number, preferably that of a full member; 0 if there is
- * none. */
+/* Returns the P_Key in the port's table that is equal to `pkey` apart from PKEY_FULL, preferably that of a full member;
+ * 0 if there is none. */
 static guint16 find_pkey(const IbhPort *port, int pkey)
 {
     guint16 found = 0;
@@ -67,6 +67,8 @@ gboolean ibh_netdev_is_limited(IbhSubject *about)
 
 /* ---- hardware addresses ---- */
 
+/* TRUE if the hardware address has another subnet prefix than the port's GID. FALSE while another subnet manager is
+ * just taking over (is_steady). */
 gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 {
     if (!about->port || !about->netdev->used || !about->port->is_steady || !ibh_port_is_right(about->port))
@@ -123,8 +125,9 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 
 typedef enum { VALUE_PKEY, VALUE_PREFIX, VALUE_SM } Value;
 
-/* Returns a value in words; NULL if the value is not known, or must not be compared, because the port has another
- * fault, or because another subnet manager is just taking over. */
+/* Returns a value in words. NULL if the value is not known, or must not be compared, because the port is not
+ * InfiniBand, because the port has another fault, or because another subnet manager is just taking over. P_Keys of full
+ * and limited members of one partition count as equal. */
 static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Value value)
 {
     const IbhPort *port = ibh_fabric_port(fabric, nic);
@@ -139,8 +142,8 @@ static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Valu
 }
 
 /* Returns a rail of the same subnet that has the most frequent of the values that differ from the subject's value, and
- * sets the words. NULL if the subject is no rail, if its value is not known or must not be compared, or if more
- * than half of the rails compared have its value. */
+ * sets the words. NULL if the subject is no rail, if the subject's value is not known or must not be compared, if no
+ * other value is known, or if more than half of the rails compared have the subject's value. */
 static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -205,7 +208,7 @@ static gboolean has_mtu(const IbhPortNic *nic)
 }
 
 /* Returns this rail, the rails of known MTU beside it (ibh_port_nics_are_beside()), the rails of known MTU beside these
- * rails, and so on (const IbhPortNic *, in the order of the host). All of them need the same MTU. */
+ * rails, and so on (const IbhPortNic *, in the order of IbhFabric.nics). All of them need the same MTU. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
@@ -272,9 +275,9 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* TRUE if the MTU or mode of the rail differs from that of the majority, or if rails differ and none has a majority.
- * The words are the same for each of these rails, so the rails share a finding. The commands give all of them the MTU
- * and mode of the goal. */
+/* TRUE if the rails around this rail differ (find_rails_around()), unless this rail belongs to a majority of them that
+ * has the MTU and mode of the goal (find_goal()). The words are the same for each rail with this problem, so these
+ * rails share a finding. The commands give the rails that differ from the goal its MTU and mode. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);

@@ -30,11 +30,11 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or there is no netdev here, but
-                       the port may be meant to be used */
-    PORT_UNUSED,    /* an InfiniBand netdev has no address, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or there is no netdev here, and the port is Ethernet and
-                       disabled, or the netdev is in another network namespace (a container) */
+    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or no netdev is seen, but a copy
+                       of /sys may lack the netdev, or ib_ipoib is missing */
+    PORT_UNUSED,    /* the netdev is InfiniBand, and not used, perhaps because the port is not active */
+    PORT_LEFT_ALONE /* the netdev is Ethernet, and not used; or it is in another network namespace (a container); or
+                       the port is Ethernet and disabled, and no netdev is seen */
 } Usage;
 
 static Usage usage_of(const IbhSubject *about)
@@ -48,7 +48,7 @@ static Usage usage_of(const IbhSubject *about)
     if (nic)
         return ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
     if (ethernet && port->phys.number == IBH_PHYS_DISABLED)
-        return PORT_LEFT_ALONE; /* its netdev is down or has no link, and nobody here uses it */
+        return PORT_LEFT_ALONE; /* the netdev, which is not seen here, is down or has no link */
     /* A copy of /sys may lack the netdev, and without ib_ipoib no InfiniBand port has one. */
     if (!about->fabric->complete || (port->layer == IBH_LAYER_INFINIBAND && !about->fabric->modules[IBH_MODULE_IPOIB]))
         return PORT_USED;
@@ -71,15 +71,16 @@ gboolean ibh_port_is_active(const IbhPort *port)
            (phys < IBH_PHYS_SLEEP || phys > IBH_PHYS_TEST || phys == IBH_PHYS_LINK_UP);
 }
 
-/* TRUE if an InfiniBand port with a link has no subnet manager. Without a link, no subnet manager reaches it. */
-static gboolean knows_no_sm(const IbhPort *port)
+/* TRUE if an InfiniBand port with a link has no subnet manager. FALSE without a link: then no subnet manager could
+ * reach the port. */
+static gboolean is_without_sm(const IbhPort *port)
 {
     return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state.number >= IBH_PORT_INIT;
 }
 
 gboolean ibh_port_is_right(const IbhPort *port)
 {
-    return ibh_port_is_active(port) && !knows_no_sm(port);
+    return ibh_port_is_active(port) && !is_without_sm(port);
 }
 
 gboolean ibh_port_is_sound(const IbhSubject *about)
@@ -89,7 +90,7 @@ gboolean ibh_port_is_sound(const IbhSubject *about)
 
 gboolean ibh_port_lacks_sm(IbhSubject *about)
 {
-    if (!knows_no_sm(about->port) || usage_of(about) == PORT_LEFT_ALONE)
+    if (!is_without_sm(about->port) || usage_of(about) == PORT_LEFT_ALONE)
         return FALSE;
     ibh_subject_say(about, "state=%s", about->port->state.name);
     ibh_subject_say(about, is_omni_path(about->port) ? "manager=fabric manager\nprogram=opafm"
@@ -114,15 +115,17 @@ static const char *why_inactive(const IbhPort *port)
     return "nothing can be sent through it";
 }
 
+/* FALSE for an active port, for a port without a subnet manager (the finding sm-missing says so), and for a port whose
+ * netdev was set down. The finding is only a note if the port is not used. */
 gboolean ibh_port_is_inactive(IbhSubject *about)
 {
     const IbhPort *port = about->port;
     const gboolean is_used = usage_of(about) == PORT_USED;
     g_autofree char *device = ibh_text_shell_word(port->device);
 
-    if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || knows_no_sm(port) ||
+    if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || is_without_sm(port) ||
         usage_of(about) == PORT_LEFT_ALONE ||
-        (about->netdev && !about->netdev->up)) /* the finding carrier-down reports that */
+        (about->netdev && !about->netdev->up)) /* on purpose; of a rail, the finding carrier-down reports it */
         return FALSE;
     about->severity = is_used ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(
@@ -147,8 +150,8 @@ gboolean ibh_port_lacks_guid(IbhSubject *about)
     return knows_gid(about->port) && !about->port->gid.guid;
 }
 
-/* TRUE if two cards have one node GUID. The PCI functions of one card may share it, and so may software devices, which
- * have no PCI address. */
+/* TRUE if two cards have one node GUID. FALSE for the PCI functions of one card, and for software devices, which have
+ * no PCI address: they may share a node GUID. */
 static gboolean share_node_guid(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
     return own->node_guid && own->node_guid == its->node_guid && own->slot[0] && its->slot[0] &&
@@ -168,17 +171,17 @@ gboolean ibh_port_shares_guid(IbhSubject *about)
 
     IBH_EACH (const IbhPort, other, about->fabric->ports) {
         const IbhRdmaDevice *its = ibh_fabric_device(about->fabric, other);
-        gboolean same = other != own && own->gid.guid && knows_gid(own) && knows_gid(other) &&
-                        own->gid.guid == other->gid.guid && !are_planes(device, its);
+        gboolean same_port_guid = other != own && own->gid.guid && knows_gid(own) && knows_gid(other) &&
+                                  own->gid.guid == other->gid.guid && !are_planes(device, its);
 
-        if (!same && !share_node_guid(device, its))
+        if (!same_port_guid && !share_node_guid(device, its))
             continue;
         /* A node GUID belongs to a device, so name the devices. The words are the same from either side, so both sides
          * share a finding. */
         ibh_subject_say(about, "what=%s\nguid=0x%016" G_GINT64_MODIFIER "x\nfirst=%s\nsecond=%s",
-                        same ? "GUID" : "node GUID", same ? own->gid.guid : device->node_guid,
-                        same ? MIN(own, other)->name : MIN(device, its)->name,
-                        same ? MAX(own, other)->name : MAX(device, its)->name);
+                        same_port_guid ? "GUID" : "node GUID", same_port_guid ? own->gid.guid : device->node_guid,
+                        same_port_guid ? MIN(own, other)->name : MIN(device, its)->name,
+                        same_port_guid ? MAX(own, other)->name : MAX(device, its)->name);
         return TRUE;
     }
     return FALSE;
@@ -196,14 +199,16 @@ static char *describe_rate(IbhRate rate)
     return g_string_free(text, FALSE);
 }
 
-/* TRUE for a bond of ports. Some report the rate of one link, some that of all, so we do not compare them. */
+/* TRUE for a bond of ports. Some bonds report the rate of one link, others that of all links, so the rates of bonds are
+ * not compared. */
 static gboolean is_bond(const IbhPort *port)
 {
     return strstr(port->device, "bond") != NULL;
 }
 
-/* TRUE if `port` can be compared with `other`: both have the same link layer and model of board, `other` is right, and
- * neither is a bond. InfiniBand ports are always hardware, so they are compared even if a board is not known. */
+/* TRUE if `port` can be compared with `other`: both have the same link layer, and the same device or model of board;
+ * `other` is right; and neither is a bond. An Ethernet port whose board is not known may be software, so it is not
+ * compared with other devices. InfiniBand ports are always hardware, so they are compared even then. */
 static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
@@ -250,8 +255,8 @@ static int rate_of_model(const char *model)
 
 /* TRUE if the port is slower than a port beside it; with InfiniBand or Omni-Path also if the port has one lane, or is
  * slower than its model can be. Cables of InfiniBand and Omni-Path have four lanes, or two if they are split, so if a
- * port has one lane, other lanes have failed. An older switch or a slower board is no fault: a rate below that of the
- * model is only noted, unless it is below an eighth. */
+ * port has one lane, other lanes have failed. An older switch or a slower board is no fault, so a rate below the rate
+ * of the model is only noted, unless it is below an eighth of that rate. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);
@@ -312,8 +317,8 @@ gboolean ibh_port_has_slow_slot(IbhSubject *about)
 
 /* ---- errors ---- */
 
-/* TRUE if error counters have grown. Errors of the link also explain lost packets, so the words blame the link if it
- * has any. */
+/* TRUE if error counters have grown. Errors of the link also explain lost packets, so if the link has errors, the words
+ * blame only the link. */
 gboolean ibh_port_has_errors(IbhSubject *about)
 {
     g_autoptr(GString) list = g_string_new(NULL);

@@ -41,7 +41,7 @@ static void parse_state(const char *text, gpointer to)
     g_strlcpy(state->name, name, MIN(sizeof state->name, strcspn(name, "\n") + 1));
 }
 
-/* Returns a number in tenths; IBH_UNKNOWN if the text is "Unknown" or has another unit. */
+/* Returns a number in tenths; IBH_UNKNOWN for 0, for "Unknown", and for a text with another unit. */
 static int tenths_of(const char *text, const char *unit)
 {
     char *end = NULL;
@@ -76,6 +76,7 @@ static gint64 counter_of(const char *text)
     return g_ascii_isdigit(text[0]) && !*end && value <= G_MAXINT64 ? (gint64)value : IBH_UNKNOWN;
 }
 
+/* For `board` and `model`, which have the same size. */
 static void parse_name(const char *text, gpointer to)
 {
     g_strlcpy(to, text, sizeof((IbhRdmaDevice *)NULL)->board);
@@ -246,7 +247,8 @@ static int roce_version_of(const char *type)
 }
 
 /* Reads the GID table, which has holes where addresses were deleted. Sets port->roce to the version that new
- * connections use: 2 if the port has it, unless the administrator chose 1. */
+ * connections use: the administrator's choice (default_roce_mode) or, without a choice, the highest version in the
+ * table. */
 static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
 {
     gboolean unread = FALSE;
@@ -269,8 +271,8 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
         port->roce = MAX(port->roce, gid.roce);
         g_array_append_val(port->gids, gid);
     }
-    /* If there is a file of a further entry, the table was not read to its end. A table of RoCE has more than one
-     * entry, so if there is only one, others are missing in a copy of /sys. */
+    /* If the entry at which the loop ended has a file, the table was not read to its end. A table of RoCE has more than
+     * one entry, so if only one was read, a copy of /sys lacks the others. */
     port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
     ibh_tree_line(tree, type, sizeof type, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);
@@ -334,7 +336,8 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
 
 /* ---- reading again ---- */
 
-/* TRUE if any port has counted errors, or if subnet managers or prefixes differ: then a later reading may tell more. */
+/* TRUE if any port has counted errors, or if InfiniBand ports differ in SM lid or subnet prefix: then a later reading
+ * may tell more. */
 static gboolean is_worth_a_wait(const IbhFabric *fabric)
 {
     const IbhPort *first = NULL;
@@ -385,7 +388,8 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     nic.usable = nic.up && link->carrier;
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
-    /* If this /sys belongs to another network namespace, its netdev of this name may be a different one. */
+    /* If this /sys belongs to another network namespace, its netdev of this name may be a different one, with another
+     * index. Where the index is not known, the name counts. */
     ibh_tree_line(tree, line, sizeof line, "%s/ifindex", directory);
     if (number_of(line) == IBH_UNKNOWN || number_of(line) == link->ifindex)
         read_facts(tree, OF_NIC, directory, &nic);

@@ -13,11 +13,11 @@
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails);
 /* Returns at most `limit` bytes of a file; NULL if it cannot be read. */
 char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path);
-void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric); /* the ports and netdevs must have been read */
+void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric); /* sets `modules` and `bare`, after `nics` are read */
 /* TRUE if the class of the PCI device is one of `classes`, such as "0c06 0207". */
 gboolean ibh_pci_has_class(IbhTree *tree, const char *device, const char *classes);
 void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric);
-/* Reads error counters and subnet managers a second time, to see whether they change. If any port has errors, or if
- * ports have different subnet managers or prefixes, waits a moment before the second reading (not for a copy of /sys).
- */
+/* Reads error counters, SM lids and subnet prefixes a second time, to see whether they change. If any port has errors,
+ * or if InfiniBand ports have different SM lids or prefixes, waits a moment before the second reading. Never waits for
+ * a copy of /sys, which does not change. */
 void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric);

@@ -31,7 +31,8 @@ static gboolean lacks_modules(IbhSubject *about)
 }
 
 /* TRUE if an adapter has a driver, but no RDMA device: the module that adds RDMA to the driver is probably not loaded.
- * An Ethernet adapter counts only if the host has no RDMA ports, but modules for RDMA are loaded: RDMA is wanted. */
+ * An Ethernet adapter counts only if the host has no RDMA ports, and RDMA is wanted, because a module for RDMA is
+ * loaded. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;
@@ -63,7 +64,7 @@ static gboolean has_low_memlock(IbhSubject *about)
 
 #define LINK_ADVICE                                                                                                    \
     "look at the cable and the transceivers: seat, clean or change them at both ends, then reset the link"
-#define FABRIC_ADVICE "so the peers of one rail cannot reach the other"
+#define FABRIC_EFFECT "so the peers of one rail cannot reach the other"
 #define PARTITION_ADVICE                                                                                               \
     "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
     "/etc/rdma/partitions.conf) and restart it"
@@ -141,16 +142,16 @@ const IbhRow ibh_fabric_rows[] = {
      "and load the adapter's driver again or reboot"},
     {IBH_OF_NETDEV, "pkey-differs", IBH_WARNING, ibh_netdev_has_other_pkey,
      "P_Key {own}, expected {its} as {model} has, in the same subnet {subnet}: members of one partition do not hear "
-     "those of another, " FABRIC_ADVICE,
+     "those of another, " FABRIC_EFFECT,
      "give both interfaces the P_Key that their peers have, or each partition a subnet of its own"},
     {IBH_OF_NETDEV, "subnet-prefix-differs", IBH_WARNING, ibh_netdev_has_other_prefix,
      "the GIDs of {port} begin with {own}, expected {its} as those of {model}, in the same IP subnet {subnet}: they "
-     "are on two fabrics, " FABRIC_ADVICE,
+     "are on two fabrics, " FABRIC_EFFECT,
      "if both are cabled to one fabric, give its subnet managers one subnet_prefix; if not, give each fabric an IP "
      "subnet of its own"},
     {IBH_OF_NETDEV, "sm-differs", IBH_WARNING, ibh_netdev_has_other_sm,
      "the subnet manager of {port} has lid {own}, expected {its} as that of {model}, in the same IP subnet {subnet}: "
-     "they are on two fabrics, " FABRIC_ADVICE,
+     "they are on two fabrics, " FABRIC_EFFECT,
      "see which subnet manager each port has (sminfo -C DEVICE -P PORT); if they are on two fabrics, cable them to "
      "one, or give each an IP subnet of its own"},
 
@@ -170,7 +171,8 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         .rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = "", .fabric = fabric, .only = only};
 
     ibh_subject_ask(&about, IBH_OF_HOST);
-    /* A fault of a port concerns every rail on it. If there is no rail, name one interface. */
+    /* A fault of a port concerns every rail on the port, so a finding names all of them. If the port has no rail, the
+     * finding names one interface; if the port has no interface, the finding is about the host. */
     IBH_EACH (const IbhPort, port, fabric->ports) {
         g_autoptr(GPtrArray) others = g_ptr_array_new();
 

@@ -17,9 +17,10 @@ static int compare_names(gconstpointer a, gconstpointer b)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
-/* Returns the sorted paths of the file `only`, or of all *.conf if `only` is NULL, in a directory. Fails if other users
- * could write in the directory. A missing directory has no files, but a dangling link is an error: it would hide
- * settings. If the directory exists, `ret_public`, unless NULL, gets the result of ibh_file_is_public(). */
+/* Returns the sorted paths of the *.conf in a directory or, unless `only` is NULL, of the file with this name alone.
+ * Fails if other users could write in the directory. A missing directory has no files. A dangling link in its place is
+ * an error, because settings may be missing. If the directory exists, `ret_public`, unless NULL, gets the result of
+ * ibh_file_is_public(). */
 static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -58,7 +59,7 @@ static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret
 #endif
 
 /* iproute2 reads the distribution's rt_tables only if the administrator's directory has none. We look for the name in
- * both, first in the administrator's: so the distribution's can only add names. */
+ * all directories, and first in the administrator's, so the distribution's files can only add names. */
 static const char *const TABLE_DIRS[] = {IBH_ROOT "/etc/iproute2", IBH_ROOT "/usr/share/iproute2",
                                          IBH_ROOT "/usr/lib/iproute2"};
 
@@ -76,7 +77,7 @@ static gboolean search_tables(const char *path, const char *name, guint32 *ret_t
     return TRUE;
 }
 
-/* Runs only if the configuration names a table, which is rare, so it need not be fast. */
+/* Runs only if table= has a name instead of a number. This is rare, so the function need not be fast. */
 gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error)
 {
     IBH_EACH_ROW (const char *const, dir, TABLE_DIRS) {
@@ -108,8 +109,8 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
 }
 
 /* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `is_named`
- * means that the caller of the command named the directory: then, if not all users may list the directory, an error
- * must not show the names of its files. */
+ * means that the caller of the command named the directory. Then, if not all users may list the directory, an error
+ * must not show the names of its files. (The name `only` is no secret.) */
 static gboolean add_files(IbhConfig *config, const char *directory, const char *only, gboolean is_named, GError **error)
 {
     gboolean shows_names = TRUE;
@@ -149,7 +150,7 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
         is_loaded = add_file(config, path, &local);
     if (is_loaded)
         return g_steal_pointer(&config);
-    /* For the caller, every error means that the configuration cannot be used. */
+    /* Whatever the domain of the error, the configuration cannot be used: give the caller one domain for that. */
     g_assert(local != NULL);
     g_set_error_literal(error, IBH_CONFIG_ERROR, 0, local->message);
     return NULL;

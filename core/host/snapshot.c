@@ -11,7 +11,7 @@ static gboolean leads_to_subnet(gconstpointer subnets, const IbhRoute *route)
     return ibh_prefixes_have(subnets, &route->dst);
 }
 
-/* TRUE if the snapshot lacks the route: it has the unicast routes of protocol kernel already. */
+/* FALSE for the unicast routes of protocol kernel, which the snapshot has already. */
 static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST;
@@ -38,8 +38,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
      * kernel, so we ask for this protocol alone: then the kernel does not send a full BGP table. */
     if (!ibh_netlink_read_routes(netlink, &protocol_kernel, snapshot->routes, error))
         return FALSE;
-    /* To read main, the kernel may walk through its routes once for each NIC: skip IPv6 if no candidate has a global
-     * IPv6 address. */
+    /* To read main, the kernel may walk through all routes of main once for each NIC. So skip IPv6 if no candidate
+     * has an IPv6 address that counts (ibh_address_counts()). */
     if (scope.candidates->len &&
         (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_needs_route,
                                 &scope, snapshot->main_by_nic, error) ||

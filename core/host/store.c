@@ -15,17 +15,17 @@
 
 struct IbhStore {
     int lock;              /* the descriptor of the lock file; -1 if it is not open */
-    char *path;            /* how the paths of this namespace's files in /run/ib-hook begin, without their endings */
+    char *stem;            /* the path of each file of this namespace in /run/ib-hook, without the ending (".state") */
     char *state;           /* the text of the state as we loaded or wrote it last */
     GString *rails;        /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
                               returned NULL */
-    GArray *known;         /* IbhKnownRail: the rails in the rails file; NULL if unknown */
+    GArray *known;         /* IbhKnownRail: what the rails file has, if earlier runs could write it; NULL if unknown */
     gboolean writes_rails; /* the state has other known rails than the file: ibh_store_close() writes the file */
 };
 
-/* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode: the kernel does not reuse
- * it while a process is in the namespace, and the boot id separates boots. */
-static char *make_path(guint64 cookie)
+/* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode's number: the kernel does
+ * not reuse this number while a process is in the namespace, and the boot id separates boots. */
+static char *make_stem(guint64 cookie)
 {
     g_autofree char *boot = NULL;
     struct stat info = {.st_ino = 0};
@@ -51,7 +51,7 @@ static gboolean check_directory(const char *path, GError **error)
 
 char *ibh_store_file(const IbhStore *store, const char *end)
 {
-    return g_strconcat(store->path, end, NULL);
+    return g_strconcat(store->stem, end, NULL);
 }
 
 /* ---- the rails file: the known rails of earlier boots ---- */
@@ -94,8 +94,8 @@ static gboolean is_temporary(const GError *error)
 }
 
 /* Returns NULL if a later run must try again: the file cannot be read now, or make_end() returns NULL, as it does
- * before /var is mounted. Returns an empty text if there is nothing to wait for: the file is missing, incomplete or not
- * trusted. */
+ * before /var is mounted. Returns an empty text if there is nothing to wait for: the file is missing, truncated, not
+ * trusted, or from another machine. */
 static GString *read_rails(void)
 {
     g_autofree char *end = make_end();
@@ -150,7 +150,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     g_autofree char *path = NULL;
 
     store->lock = -1;
-    store->path = make_path(cookie);
+    store->stem = make_stem(cookie);
     if (create && mkdir(IBH_RUN_DIR, 0755) < 0 && errno != EEXIST) {
         ibh_file_cannot("open or make", IBH_RUN_DIR, error);
         return NULL;
@@ -173,7 +173,7 @@ void ibh_store_close(IbhStore *store)
         close(store->lock);
     if (store->writes_rails)
         write_rails(store);
-    g_free(store->path);
+    g_free(store->stem);
     g_free(store->state);
     if (store->rails)
         g_string_free(store->rails, TRUE);
@@ -194,20 +194,21 @@ static void remove_files(const char *key)
     }
 }
 
-/* The kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But when a
- * namespace has gone, the kernel may give its number to a new namespace. So store a link from our number to our files.
- * If the link leads to other files, their namespace has gone: remove those files. */
+/* Removes the files of a namespace that had our number, and has gone. The kernel does not report the end of a
+ * namespace, and we cannot list the namespaces that exist. But the kernel may give the number of a namespace that has
+ * gone to a new namespace. So store a link from our number to our files. If the link leads to other files, their
+ * namespace has gone. */
 static void take_number(const IbhStore *store)
 {
     const guint64 number = ibh_netns_number("self");
     g_autofree char *path = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, number);
-    g_autofree char *key = g_path_get_basename(store->path);
+    g_autofree char *key = g_path_get_basename(store->stem);
     g_autofree char *before = g_file_read_link(path, NULL);
 
     if (!number || g_strcmp0(before, key) == 0)
         return;
     if (before) {
-        if (strspn(before, "-0123456789abcdefin") == strlen(before)) /* as make_path() writes it */
+        if (strspn(before, "-0123456789abcdefin") == strlen(before)) /* as make_stem() writes it */
             remove_files(before);
         (void)unlink(path);
     }
@@ -246,7 +247,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
         is_new = store->lock < 0 && errno == ENOENT;
         if (is_new)
             store->lock = open(path, flags | O_CREAT, 0600);
-        if (store->lock < 0 && errno != ELOOP && errno != EISDIR)
+        if (store->lock < 0 && errno != ELOOP && errno != EISDIR) /* a link or a directory has its own message below */
             return ibh_file_cannot("open", path, error);
         if (store->lock < 0 || fstat(store->lock, &info) < 0 || !S_ISREG(info.st_mode) ||
             !ibh_file_check_trusted(&info, path, NULL)) {
@@ -272,7 +273,8 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* Fails if the file cannot be read now, or by this user, because the state must not be taken for empty. */
+/* Fails if the file cannot be read now, or if a user other than root may not read it: then the state must not be taken
+ * for empty. Root goes on with an empty state, even if a security module forbids the file. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -300,7 +302,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         state->known = g_array_ref(earlier->known);
         state->recalled = TRUE;
     }
-    /* If there is no file, the state that we start with need not be saved as long as nothing changes it. */
+    /* If there is no file, the state that we start with need not be saved until a run changes it. */
     store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }
@@ -328,7 +330,7 @@ int ibh_watch_open(int flags)
 
     if (fd < 0)
         return -1;
-    stem = make_path(ibh_socket_netns_cookie(fd));
+    stem = make_stem(ibh_socket_netns_cookie(fd));
     close(fd);
     path = g_strconcat(stem, ".watch", NULL);
     return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

@@ -25,12 +25,13 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 /* Returns the path of a file of the store; `end` is ".state" or the like. The caller frees the path. */
 char *ibh_store_file(const IbhStore *store, const char *end);
 
-/* Returns the state, which is empty if the file is missing or cannot be trusted; NULL if the file cannot be read now,
- * or by this user. In the network namespace of process 1, the state includes the known rails of earlier boots from
- * /var/lib/ib-hook/rails. If that file cannot be read, earlier boots are unknown. */
+/* Returns the state, which is empty if the file is missing or cannot be trusted. Returns NULL if the file cannot be
+ * read now, or if the user is not root and may not read the file. In the network namespace of process 1, the state
+ * includes the known rails of earlier boots from /var/lib/ib-hook/rails. If the rails file cannot be read now, the
+ * state lacks these rails, and `recalled` is FALSE. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
-/* Writes the state if it has changed since it was loaded or saved. Only root may read it if the configuration is
- * private. */
+/* Writes the state if it has changed since it was loaded or saved. With IbhState.is_private, only root may read the
+ * file. */
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 
 /* TRUE in the network namespace of process 1. */

@@ -87,9 +87,10 @@ static gboolean is_above_device(const Port *port, const GArray *links, const Ibh
     return FALSE;
 }
 
-/* An IPoIB address ends with the port GUID, as does the port's GID; IPoIB children have the same GUID. For Ethernet,
- * the GID table names the netdev. But that name may belong to a netdev of another namespace (the VF of a pod), so check
- * whether our netdev of this name is the port's. iWARP before Linux 6.6 names no netdev. */
+/* TRUE if the link is a netdev of this port, an IPoIB child on it, or a bond above it. An IPoIB address ends with the
+ * port GUID, as does the port's GID; IPoIB children have the same GUID. For Ethernet, the GID table names the netdev.
+ * But that name may belong to a netdev of another namespace (the VF of a pod), so check whether our netdev of this name
+ * is the port's. iWARP before Linux 6.6 names no netdev: then the device or the MAC decides. */
 static gboolean is_of_port_or_above(const Port *port, const GArray *links, const IbhLink *link)
 {
     if (link->type == ARPHRD_INFINIBAND && !ibh_ip_is_unicast(&port->gid)) /* all zeros: the table is empty */
@@ -106,7 +107,8 @@ static void find_links_of_port(Port *port, GArray *links)
 {
     gboolean found = FALSE;
 
-    /* Each entry costs an open(): stop at the first netdev of this namespace that has no master. */
+    /* Each entry costs an open(): stop at the first netdev of this namespace that has no master. After a port of a
+     * bond, a later entry may name the bond. */
     for (int i = 0; i < N_NDEVS && !found; i++) {
         char name[IBH_NDEV_LEN];
 

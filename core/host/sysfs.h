@@ -7,14 +7,15 @@
 #include "host/tree.h"
 #include "model/model.h"
 
-/* Sets `rdma` and `vf` of the links. A tree without RDMA devices is not an error: then no link has a port. */
+/* Sets `rdma` of the links, and `vf` of those that have an RDMA port or are InfiniBand. A tree without RDMA devices is
+ * not an error: then no link has a port. */
 gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error);
 
 /* Reads an entry of a port's GID table. `directory` is the port's, "sys/class/infiniband/mlx5_1/ports/1". A GID has the
  * form of an IPv6 address. Returns FALSE if the entry is missing or cannot be read. */
 gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *directory, int index, IbhIp *ret_gid);
 #define IBH_NDEV_LEN 64
-/* Reads the netdev of an entry of the GID table; "" if there is none. */
+/* Reads the name of the netdev of an entry of the GID table; "" if there is none. */
 void ibh_sysfs_read_ndev(IbhTree *tree, const char *directory, int index, char name[IBH_NDEV_LEN]);
 
 /* Sets the slot of the RDMA port `port` ("mlx5_1/1"): PCI address and port number ("0000:81:00.0/1"), or `port` itself

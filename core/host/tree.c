@@ -127,31 +127,32 @@ gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GEr
     return TRUE;
 }
 
-/* Walk up from the file through "..", not down along the path: a user who may rename a directory of the path could put
- * another directory in its place. The path only says how many directories there are. */
+/* Open the file's directory by its path, and check that the file is in this directory. From there, walk up through
+ * "..", not down along the path: a user who may rename a directory of the path could put another directory in its
+ * place. For the walk, the path only says how many directories there are. */
 gboolean ibh_file_is_public(int fd)
 {
     g_autofree char *path = descriptor_path(fd);
     char *slash = path ? strrchr(path, '/') : NULL;
     g_autoptr(GString) up = g_string_new(".");
     struct stat own, status;
-    gboolean opens;
+    gboolean may_enter;
     int parent;
 
     if (!slash || fstat(fd, &own) < 0 || !(own.st_mode & S_IROTH))
         return FALSE;
     *slash = '\0';
     parent = open(slash == path ? "/" : path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    opens = parent >= 0 && fstatat(parent, slash + 1, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            status.st_ino == own.st_ino && status.st_dev == own.st_dev;
-    for (; opens && slash; slash = strrchr(path, '/')) {
+    may_enter = parent >= 0 && fstatat(parent, slash + 1, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                status.st_ino == own.st_ino && status.st_dev == own.st_dev;
+    for (; may_enter && slash; slash = strrchr(path, '/')) {
         *slash = '\0';
-        opens = fstatat(parent, up->str, &status, 0) == 0 && status.st_mode & S_IXOTH;
+        may_enter = fstatat(parent, up->str, &status, 0) == 0 && status.st_mode & S_IXOTH;
         g_string_append(up, "/..");
     }
     if (parent >= 0)
         close(parent);
-    return opens;
+    return may_enter;
 }
 
 GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error)
@@ -256,9 +257,9 @@ static const char *find_below(const char *path, const char *directory)
 #define BENEATH 0x08 /* RESOLVE_BENEATH: do not follow links out of the directory */
 #define N_TRIES 100  /* openat2() fails with EAGAIN if something was renamed meanwhile */
 
-/* Linux before 5.6 lacks openat2(), and old seccomp filters refuse it with EPERM: then openat() follows links anywhere.
- * In any case, reject a result outside of the directory (O_PATH has only looked it up, not opened it) and, in a
- * directory that others can write, a file that not all users may read. */
+/* Looks at a file below a directory without opening the file (O_PATH). Linux before 5.6 lacks openat2(), and old
+ * seccomp filters refuse openat2() with EPERM. Then use openat(), which follows links anywhere. So reject a file
+ * outside of the directory. In a directory that is not `trusted`, also reject a file that not all users may read. */
 static int look_below(const IbhTreeRoot *from, const char *path, int flags)
 {
     const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH};
@@ -280,7 +281,8 @@ static int look_below(const IbhTreeRoot *from, const char *path, int flags)
     if (place && from->path && find_below(place, from->path) && (from->trusted || ibh_file_is_public(fd)))
         return fd;
     close(fd);
-    /* Callers take EXDEV for "absent". If a path is unknown, we cannot tell: ENOMEM says that the file may exist. */
+    /* Callers take EXDEV for "absent". If one of the two paths is unknown, we cannot tell: with ENOMEM, callers note a
+     * problem (IbhTree.problem). */
     errno = place && from->path ? EXDEV : ENOMEM;
     return -1;
 }

@@ -39,12 +39,12 @@ gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
 typedef struct {
     int fd;           /* opened with O_PATH; -errno if that failed */
     char *path;       /* with all links resolved, "" for "/"; NULL if unknown */
-    gboolean trusted; /* only root could write there, or we are not root: files need not be public */
+    gboolean trusted; /* TRUE if files need not be public, because only root could write there or we are not root */
 } IbhTreeRoot;
 
 /* Paths begin with "sys/", "proc/", "run/" and so on. In a copy, "sys/" is the directory from --sysfs, and "proc/",
- * "run/" and so on are beside that directory. A link that leads out of the copy counts as absent, as does a file that
- * not all users may read, unless `trusted`. */
+ * "run/" and so on are beside that directory. A link that leads out of the copy counts as absent. So does a file that
+ * not all users may read, unless its IbhTreeRoot is `trusted`. */
 typedef struct {
     char *sys;            /* the directory from --sysfs */
     gboolean complete;    /* TRUE for /sys itself, the live tree: a device whose file is missing does not exist (a copy
@@ -69,7 +69,8 @@ G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...
  * the path is missing or leads out of sys. */
 G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
 /* Lists up to 4,096 names (char *) of a directory that do not begin with a dot, sorted as versions (ib2 before ib10).
- */
+ * If the directory is missing, is a file or is outside of the copy, the list is empty; other errors are stored in
+ * tree->problem. */
 G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...);
 
 /* Looks at a file without opening it. `flags` is 0, or O_NOFOLLOW for a link itself. Returns a descriptor, which the

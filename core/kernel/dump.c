@@ -21,9 +21,9 @@ static gboolean repeats_earlier(const GArray *earlier, const GArray *array, guin
 
 /* If links or addresses change during their dump, some may be missing or come twice, and the kernel sets
  * NLM_F_DUMP_INTR: then read again from the start. The kernel continues a dump of rules or of IPv6 routes at a
- * position, and sets no flag: if another program adds or deletes a rule or route between two datagrams, the dump
- * repeats or skips one, and a run that misses a rule or route may take down a rail. So, with `compare`, read a dump
- * of several datagrams until two dumps in a row are equal. */
+ * position, and sets no flag. If another program adds or deletes a rule or route between two datagrams, the dump
+ * repeats or skips one. A run that misses a rule or route may take down a rail. So, with `compare`, read a dump of
+ * several datagrams until two dumps in a row are equal. */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error)
 {

@@ -16,8 +16,8 @@
 
 /* ---- links ---- */
 
-/* Returns the sysctl with this index in IFLA_INET_CONF or IFLA_INET6_CONF, where the first index is 1; 0 if the kernel
- * did not send the sysctl. */
+/* Returns a sysctl of IFLA_INET_CONF or IFLA_INET6_CONF; 0 if the kernel did not send the sysctl. `index` counts from
+ * 1, as IPV4_DEVCONF_* do. */
 static gint32 get_conf(struct nlattr *conf, int index)
 {
     gint32 value = 0;
@@ -54,7 +54,8 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 
 static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
 {
-    /* For links of these kinds, IFLA_LINK is the link below; for others, it may be something else (a veth's peer). */
+    /* For links of these kinds, and for InfiniBand, IFLA_LINK is the link below; for other links, it may be something
+     * else (a veth's peer). */
     static const char *const stacked[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
     struct nlattr *attributes[IFLA_MAX + 1], *own, *broadcast, *info_data;
     const struct ifinfomsg *info = nlmsg_data(header);

@@ -27,7 +27,7 @@ static const char NO_ANSWER[] = "cannot read the answer: none came within a seco
 /* A request and its answer. */
 typedef struct {
     guint32 sequence; /* the request's number: ignore messages with another number (late answers) */
-    guint16 type;     /* the type of the answer, RTM_NEWROUTE for RTM_GETROUTE: ignore other types, too */
+    guint16 type;     /* the type of the objects, RTM_NEWROUTE for RTM_GETROUTE: ignore objects of other types, too */
     IbhMessageFunc each;
     gpointer data;
     gboolean done;
@@ -99,25 +99,27 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
 /* ---- an exchange ---- */
 
 /* NLMSG_DONE ends a dump; NLMSG_ERROR answers a change, or refuses any request. Each has an error number, which may be
- * 0; in an NLMSG_ERROR, the request follows, or only its header. Attributes come last, such as the error text. */
+ * 0; in an NLMSG_ERROR, the request follows, or only its header. Attributes come last, such as the error text. Returns
+ * FALSE if the message is malformed. */
 static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
 {
     const struct nlmsgerr *answer = nlmsg_data(header);
     const gsize size = (gsize)nlmsg_datalen(header);
     const gint32 error = size < sizeof answer->error ? 0 : answer->error;
-    gsize words = sizeof answer->error;
+    gsize attributes_at = sizeof answer->error;
 
     if (header->nlmsg_type == NLMSG_ERROR) {
         if (size < sizeof *answer)
             return FALSE;
-        words += header->nlmsg_flags & NLM_F_CAPPED ? sizeof answer->msg : NLMSG_ALIGN(answer->msg.nlmsg_len);
+        attributes_at += header->nlmsg_flags & NLM_F_CAPPED ? sizeof answer->msg : NLMSG_ALIGN(answer->msg.nlmsg_len);
     }
     if (error > 0 || error < -ERRNO_MAX)
         return FALSE;
     exchange->done = TRUE;
     exchange->error = -error;
-    if (header->nlmsg_flags & NLM_F_ACK_TLVS && words < size)
-        get_string(nla_find((const void *)((const char *)answer + words), (int)(size - words), NLMSGERR_ATTR_MSG),
+    if (header->nlmsg_flags & NLM_F_ACK_TLVS && attributes_at < size)
+        get_string(nla_find((const void *)((const char *)answer + attributes_at), (int)(size - attributes_at),
+                            NLMSGERR_ATTR_MSG),
                    exchange->words, sizeof exchange->words);
     return TRUE;
 }
@@ -154,7 +156,7 @@ static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
             if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR) {
                 is_readable = read_end(exchange, header);
             } else if (exchange->each && header->nlmsg_type == exchange->type) {
-                exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
+                exchange->done = !(header->nlmsg_flags & NLM_F_MULTI); /* no NLMSG_DONE follows a single object */
                 is_readable = exchange->each(header, exchange->data);
             }
             if (!is_readable)

@@ -29,7 +29,8 @@ guint64 ibh_netns_number(const char *process);
 
 /* ---- reading: functions append to an array, for both families unless an argument names the family ---- */
 
-/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. */
+/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. Runs before a route's nexthop object is
+ * read, and, unless that skips the route, again afterwards. */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {
@@ -73,9 +74,9 @@ gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifi
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
 /* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link; succeeds without
- * sending if the link has no hardware address. Closing a packet socket takes some milliseconds (an RCU grace period),
- * so the caller keeps `packet_socket`, -1 at first, until the end of the run, and calls ibh_netlink_execute() instead
- * where the kernel's own ARP will do. */
+ * sending if the link has no hardware address. Closing a packet socket takes some milliseconds (an RCU grace period).
+ * So the caller keeps one `packet_socket`, -1 at first, for the whole run, and where the kernel's own ARP will do,
+ * calls ibh_netlink_execute() instead, which needs no such socket. */
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */
@@ -88,7 +89,8 @@ gboolean ibh_caps_keep_net(void);
 
 /* Reads net.ipv4.conf.all; a missing file counts as 0. */
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
-/* Reads a value below net, such as "ipv4/conf/all/proxy_arp". Returns -1 and sets errno if it cannot be read. */
+/* Reads a value below net, such as "ipv4/conf/all/proxy_arp"; a negative value reads as 0. Returns -1 and sets errno if
+ * the value cannot be read. */
 G_GNUC_PRINTF(1, 2) int ibh_sysctl_read(const char *format, ...);
 /* Writes a value of the NIC with this index, whose name was `iface` in the snapshot. */
 gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, IbhSysctl key, int value,

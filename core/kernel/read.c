@@ -98,9 +98,9 @@ typedef struct {
 } RouteDump;
 
 /* Filter again: kernels without strict dumps send everything, including routes of MPLS and multicast. Two members of
- * the filter need no check here. ibh_netlink_read_main() sets `ifindex` for strict kernels only. Every kernel that
- * supports `family` applies it; a kernel without IPv6 would send all families, but we ask for AF_INET6 alone only if a
- * rail has an IPv6 address. */
+ * the filter need no check here. ibh_netlink_read_main() sets `ifindex` for strict kernels only. Every kernel applies
+ * `family`, except that a kernel without IPv6 answers AF_INET6 with all families; but we ask for AF_INET6 alone only if
+ * a rail has an IPv6 address. */
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;
@@ -140,7 +140,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
     if (filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
     /* The kernel continues a dump of IPv4 routes at an address, and at a position among the routes that begin there.
-     * Changes at other addresses cannot make the dump skip a route, so one dump of IPv4 routes alone is enough. */
+     * So only a change at that very address, at that moment, can make the dump skip a route. This is rare enough to
+     * read IPv4 routes once. */
     if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes,
                           filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error)) {
         if (!dump.is_cut)
@@ -163,7 +164,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error)
 {
-    /* Only a strict kernel sends the routes of one NIC. They fit into one datagram, so they need no second dump. */
+    /* Only a strict kernel can send the routes of one NIC alone. They fit into one datagram, so no second dump follows
+     * (ibh_netlink_dump()). */
     const gboolean one_by_one = netlink->strict;
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);

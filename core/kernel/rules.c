@@ -126,7 +126,8 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Asks for the rules of all families at once, because a kernel without IPv6 refuses a dump of the IPv6 rules. */
+/* Asks for the rules of all families at once, because a kernel without IPv6 refuses a dump of the IPv6 rules. The
+ * answer may also have the rules of multicast routing: skip these, and put the IPv4 rules before the IPv6 rules. */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};

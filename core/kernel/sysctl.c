@@ -50,10 +50,10 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
     return TRUE;
 }
 
-/* Opens the file by the NIC's name, then asks the kernel for the name again. If the name is the same, the file is the
- * NIC's, and a later rename makes the kernel refuse the write. If the NIC has another name by now, tries that name.
- * (RTM_SETLINK takes an index, but then the kernel does not report a new rp_filter, and acts as if the link had
- * changed: it drops cached routes and joins multicast groups again.) */
+/* Opens the file by the NIC's name, then asks the kernel which name the index has now. If the name is the same, the
+ * file is the NIC's, and a later rename makes the kernel refuse the write. If the NIC has another name, tries again
+ * with that name. (RTM_SETLINK takes an index, but then the kernel does not report a new rp_filter, and acts as if the
+ * link had changed: it drops cached routes and joins multicast groups again.) */
 gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, IbhSysctl key, int value, GError **error)
 {
     struct ifreq now = {.ifr_ifindex = ifindex};

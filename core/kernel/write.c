@@ -37,7 +37,8 @@ static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
         put_ip_attribute(change, type, &prefix->ip);
 }
 
-/* Sends the change and waits for the answer. `as_wanted` is the errno that means "already so", or 0. */
+/* Sends the change, waits for the answer, and frees the message. `as_wanted` is the errno that means "already so", or
+ * 0. */
 static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wanted, GError **error)
 {
     g_autoptr(IbhMessage) message = change->message;
@@ -56,8 +57,8 @@ static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wa
 
 /* ---- rules ---- */
 
-/* Send every attribute of the rule, even to delete it: the kernel takes a missing attribute for a wildcard. FRA_TABLE
- * overrides the 8-bit table in the header. */
+/* Send every attribute that the rule has, even to delete the rule: the kernel takes a missing attribute for a wildcard.
+ * FRA_TABLE overrides the 8-bit table in the header. */
 static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean add, GError **error)
 {
     const struct fib_rule_hdr fixed = {.family = (guint8)rule->family,

@@ -102,7 +102,8 @@ typedef struct {
     char kind[16];       /* "ipoib", "vlan", "veth", …; "" for Ethernet hardware */
     guint32 vrf;         /* the table of a VRF; 0 if the link is not a VRF */
     gboolean representor;
-    gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank) */
+    gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank); always
+                                FALSE for a link that neither has an RDMA port nor is InfiniBand */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
     char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; "" unless ibh_known_link() may have to compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
@@ -115,8 +116,8 @@ typedef struct {
     gboolean forwarding6; /* the IPv6 sysctl, which ib-hook only reads */
 } IbhLink;
 
-/* Writes the part of the hardware address that identifies the hardware: the port GUID for InfiniBand (the kernel
- * changes the other bytes), the whole MAC otherwise, "-" for a link without a hardware address. */
+/* Writes the part of the hardware address that identifies the hardware: the port GUID for InfiniBand (the other
+ * bytes can change), the whole MAC otherwise, "-" for a link without a hardware address. */
 #define IBH_HARDWARE_LEN (3 * IBH_LLADDR_MAX)
 void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN]);
 gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware); /* FALSE for "-" */
@@ -131,20 +132,20 @@ typedef struct {
     gboolean secondary;     /* IPv4: an earlier address of the NIC has the same subnet; IPv6: a temporary address */
     gboolean noprefixroute; /* the kernel adds no route to the subnet */
     gboolean dynamic;       /* has a finite lifetime, or the kernel made it from a router's prefix */
-    gboolean tentative;     /* IPv6: DAD has failed, or still runs and the address is not optimistic; we neither add nor
-                               remove anything for this address */
+    gboolean tentative;     /* IPv6: DAD has failed, or still runs and the address is not optimistic. We add nothing for
+                               such an address; what it needs after DAD may stay (waits_for_dad()). */
     gboolean failed;        /* IPv6: DAD found another host with this address */
     gboolean deprecated;    /* IPv6: new connections should not use the address */
 } IbhAddress;
 
-/* TRUE if a rail can have rules for this address: it is not multicast, and an IPv4 address is not of scope host, an
- * IPv6 address is global and not tentative. */
+/* TRUE if a rail can have rules for this address: an IPv4 address that is not of scope host, or an IPv6 address that is
+ * global and not tentative. FALSE for multicast addresses. */
 gboolean ibh_address_counts(const IbhAddress *address);
 gboolean ibh_address_is_host(const IbhAddress *address); /* a /32 or /128 without a peer (a VIP): it has no subnet */
 
 /* ---- rules ------------------------------------------------------------------------------------- */
 
-/* The selectors of a rule besides `from`. Our rules have `to` or none. */
+/* The selectors of a rule besides `from`. Our rules have none of them but `to`. */
 typedef enum {
     IBH_SELECT_TO = 1 << 0,
     IBH_SELECT_IIF = 1 << 1,
@@ -162,10 +163,10 @@ typedef enum {
 /* The values of the selectors; a value is valid if IbhRule.selectors has its bit. Three values have the bit
  * IBH_SELECT_PORT: ip_protocol, sport and dport. Each of the three matches anything if it is 0. */
 typedef struct {
-    guint32 mark, mask;
+    guint32 mark, mask;         /* fwmark, not our mark */
     guint32 uid[2];             /* from, to */
     guint16 sport[2], dport[2]; /* from, to */
-    /* If dscp_mask is 0, the rule matches all of tos; else it matches these bits of the DSCP, which is tos >> 2. */
+    /* If dscp_mask is 0, the rule compares the whole TOS; else only these bits of the DSCP, which is tos >> 2. */
     guint8 tos, dscp_mask;
     guint8 ip_protocol;
     char iif[IFNAMSIZ], oif[IFNAMSIZ];
@@ -203,8 +204,8 @@ typedef struct {
     IbhIp gateway;       /* AF_UNSPEC if on link */
 } IbhHop;
 
-/* A pool stores the lists of nexthops and metrics of routes, and equal lists only once. So an IbhRoute is a plain
- * value, which is valid as long as the pool. */
+/* A pool stores the lists of nexthops and metrics of routes, and equal lists only once. An IbhRoute does not own its
+ * lists, so it can be copied like a plain value. It is valid as long as the pool. */
 GHashTable *ibh_pool_new(void);
 gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size); /* NULL if size is 0 */
 
@@ -218,7 +219,8 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;           /* 0 if neither unicast nor broadcast; for a multipath route, that of its first nexthop */
+    int ifindex;           /* 0 if the route is neither unicast nor broadcast, or if its nexthop object has gone; for a
+                              multipath route, that of its first nexthop */
     IbhIp gateway;         /* AF_UNSPEC if on link */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
@@ -228,19 +230,20 @@ typedef struct {
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
     gboolean encapsulated; /* as in IbhHop; a multipath route has this flag in its hops */
     gboolean cached;       /* IPv6: a path MTU or redirect that the kernel has learned for one host */
-    int expires;           /* IPv6: the lifetime that is left, in clock ticks; negative: it is over; 0: none */
+    int expires;           /* IPv6: the lifetime that is left, in clock ticks; negative if it is over; 0: no limit */
     const guint8 *metrics; /* RTA_METRICS (mtu, advmss, locks, …) as the kernel sent them, in a pool */
     guint metrics_size;    /* 0 if there are none */
 } IbhRoute;
 
 /* Sets `ret_part` to the part of a route that leaves through this NIC: `hops` is NULL, and `nexthops` counts the
- * nexthops through the NIC that are not dead. Returns FALSE if no such nexthop exists. */
+ * nexthops through the NIC, without the dead ones of a list. If there are several, `gateway` is that of the last.
+ * Returns FALSE if there is none. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
 /* Appends the metrics that have a word in ip(8): " mtu lock 1400 advmss 1360". */
 void ibh_route_put_metrics(GString *text, const IbhRoute *route);
-int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
+int ibh_route_compare(const IbhRoute *a, const IbhRoute *b); /* ignores `object` and `expires`, which our routes lack */
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
 gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: protocol ra, or kernel with a lifetime */
@@ -277,9 +280,10 @@ typedef struct {
 
 /* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
-    IBH_IS_THERE,   /* the NIC lacks nothing, and is a rail or alone in its subnet; or, whatever it lacks, it is held,
-                       blocked, or has an RDMA port but is no candidate */
-    IBH_FORGOTTEN,  /* nobody expects a rail any more: manage=no, a port of a bond or bridge, other subnets */
+    IBH_IS_THERE,   /* the NIC lacks nothing, and is a rail, or alone in its subnet while partners are away. Or it does
+                       not matter what the NIC lacks: it is held or blocked, or has an RDMA port but is no candidate. */
+    IBH_FORGOTTEN,  /* nobody expects a rail any more: manage=no, a port of a bond or bridge, other subnets, or no
+                       partner is left (IbhNic.is_alone_for_good) */
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM has it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
@@ -342,8 +346,8 @@ typedef struct {
     GArray *rules;       /* IbhRule, in the kernel's order for each family */
     GArray *routes;      /* IbhRoute: first the unicast routes of protocol kernel (ours and connected routes), then all
                             other routes of the tables that ibh_scope_tables() names: those that candidates have, had or
-                            may get, and those to which a source rule leads a candidate's address. Each part is in the
-                            kernel's order. */
+                            may get, and those to which a foreign source rule, or a rule before such a rule, leads a
+                            candidate's address. Each part is in the kernel's order. */
     GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; a
                             multipath route as one part for each NIC */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: routes of the main table to candidates' subnets, if
@@ -405,15 +409,15 @@ IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
 
-/* Saves the administrator's value of each sysctl that these operations (IbhOp *) have changed; drops the value if they
- * have restored it. An entry is a pair: a value that we set, and the administrator's value that it replaced. With
- * `done` FALSE, before the operations run: adds the new entries and keeps earlier ones, because if the run is killed
- * between two operations, either value may stand. */
+/* Saves the administrator's value of each sysctl that these operations (IbhOp *) have changed, or drops the saved value
+ * if the operations have restored it. An entry is a pair: a value that we set, and the administrator's value that it
+ * replaced. `done` is FALSE before the operations run. Then earlier entries with other values of ours stay beside the
+ * new ones: if the run is killed, either of our values may stand. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Drops the saved sysctls of NICs that no longer exist. In the other entries, updates names and hardware addresses. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 
 void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private);
-void ibh_state_hold(IbhState *state, const char *iface);
-void ibh_state_keep(IbhState *state, const char *iface); /* replaces a hold */
+void ibh_state_hold(IbhState *state, const char *iface); /* also ends a keep */
+void ibh_state_keep(IbhState *state, const char *iface); /* also ends a hold */
 void ibh_state_lift(IbhState *state, const char *iface); /* ends hold and keep, for all NICs if NULL */

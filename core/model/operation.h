@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An operation is one change of the kernel's state, as a value: it has an inverse, and a command that a person can
- * paste. Pure.
+ * An operation is one change of the kernel's state, as a value. It has a command that a person can paste and, unless it
+ * cannot be taken back, an inverse. Pure.
  */
 #pragma once
 
 #include "model/model.h"
 
-/* The most important type first: --check reports a plan by the first of its types (check/ours.c). */
+/* The most important type comes first: if several operations would repair a NIC, --check reports the one whose type
+ * comes first (check/ours.c). */
 typedef enum {
     IBH_OP_RULE_ADD,
     IBH_OP_ROUTE_ADD,
@@ -20,7 +21,7 @@ typedef enum {
 } IbhOpType;
 
 typedef enum {
-    IBH_UNIT_NONE,  /* no unit: the NIC has disappeared, and each operation may fail alone */
+    IBH_UNIT_NONE,  /* no unit: no NIC owns the rule or route any more, and each operation may fail alone */
     IBH_UNIT_NIC,   /* one family of one NIC */
     IBH_UNIT_MOVES, /* one family of all rails that exchange tables in this run */
     IBH_UNIT_SPREAD /* main=spread */
@@ -38,17 +39,19 @@ typedef struct {
     guint step;   /* the first sort key of a plan (plan/order.c) */
     gint64 place; /* the second sort key */
     IbhUnit unit;
-    char iface[IFNAMSIZ]; /* "" if the NIC has disappeared, and for main=spread */
+    char iface[IFNAMSIZ]; /* "" if no NIC owns the rule or route any more, and for main=spread */
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
     IbhRoute replaced;  /* the old route of route-replace */
-    gboolean for_good;  /* route-replace, route-del: the kernel would refuse the old route now, because its source
-                           address has gone, a next hop is dead, or its gateway has become our own address */
+    gboolean for_good;  /* route-replace, route-del: cannot be taken back, because the kernel would refuse the old route
+                           now: its source address has gone, a next hop is dead, or its gateway has become our own
+                           address */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set: the present value, the new value */
     IbhIp ip;           /* announce */
-    gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
+    gboolean by_kernel; /* announce: the kernel can do it, because its own ARP request for this address would have this
+                           address as its source */
     char *hops;         /* the devices of a route of main=spread in ip's words: "nexthop dev ib0 nexthop dev ib1", or
                            "dev ib0"; NULL for other routes */
     const char *why;    /* the reason if it is always the same; else NULL, and check/why.h finds it */

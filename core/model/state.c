@@ -182,9 +182,9 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
     }
 }
 
-/* A netdev keeps its index for life, and a new netdev starts with the kernel's defaults, even on the same hardware. But
- * the kernel may reuse an index, so the name or the hardware address has to match as well. Either may change: a NIC is
- * renamed, its MAC is set, a bond over InfiniBand takes the address of its new active port. */
+/* A netdev keeps its index while it is in a namespace, and a new netdev starts with the kernel's defaults, even on the
+ * same hardware. But the kernel may reuse an index, so the name or the hardware address has to match as well. Either
+ * may change: a NIC is renamed, its MAC is set, a bond over InfiniBand takes the address of its new active port. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
 {
     IBH_EACH_BACK (IbhSavedSysctl, saved, state->sysctls) {

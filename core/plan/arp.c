@@ -30,11 +30,13 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
            ibh_nic_is_programmed(rails, owner);
 }
 
-/* TRUE if other addresses of this host are reachable only because the rail answers ARP for them. Such addresses are in
- * a subnet of the rail, and belong to a local prefix (AnyIP), to lo, a dummy, a tunnel or a bridge, or to a NIC without
- * our rules whose strict rp_filter drops even the ARP request. FALSE if the administrator's arp_ignore refuses such
- * answers anyway: then arp_filter would gain nothing and, until the rules are in place, silence the rail's own address,
- * too. */
+/* TRUE if other IPv4 addresses of this host are reachable only because the rail answers ARP for them. There are two
+ * cases:
+ * - A local prefix (AnyIP) overlaps a subnet of the rail.
+ * - The subnet of an address that no rail serves overlaps a subnet of the rail, and the address is on lo, a dummy, a
+ *   tunnel or a bridge, or on a NIC without our rules whose strict rp_filter drops even the ARP request.
+ * FALSE in both cases if the administrator's arp_ignore refuses such answers anyway: then arp_filter would gain nothing
+ * and, until the rules are in place, silence the rail's own address, too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);

@@ -35,9 +35,9 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
 
 /* ---- leftovers that stay ---- */
 
-/* TRUE if a tentative IPv6 address needs the item, because the address will count as soon as DAD succeeds. The address
- * needs the route to its subnet and, unless another rail has the address, its rules. If the NIC has no other IPv6
- * address, the address also needs the routes via gateways; with gateway=none, only those of remote=. */
+/* TRUE if a tentative IPv6 address of the NIC will need the item: the address counts as soon as DAD succeeds. Then it
+ * needs the route to its subnet and, unless a rail serves the same address, its rules. If the NIC serves no IPv6
+ * address now, the tentative address also needs the routes via gateways; with gateway=none, only those of remote=. */
 static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;
@@ -84,8 +84,8 @@ static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, c
     return item;
 }
 
-/* Notes the table that the rule leads its address to: T, or D if no rule leads to T. A rule to T is known by its
- * priority, even if its NIC is gone. */
+/* Notes the table to which the rule leads its address: T, or D if no rule leads to T. A rule to T is known by its
+ * priority, even if its NIC is gone; a rule to D is known only if a NIC has this D. */
 static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item)
 {
     const IbhRule *rule = item->rule;
@@ -138,30 +138,31 @@ static void subtract_rules(IbhDifference *difference)
 static void subtract_routes(IbhDifference *difference)
 {
     g_autoptr(GHashTable) missing = g_hash_table_new(route_hash, route_equal);
-    /* Routes of ours that stand and are not wanted. */
-    g_autoptr(GHashTable) places = g_hash_table_new(route_hash, (GEqualFunc)ibh_route_same_place);
+    /* Routes of ours that stand and are not wanted. A look-up finds the route in the same place (table, prefix and
+     * metric). */
+    g_autoptr(GHashTable) unwanted = g_hash_table_new(route_hash, (GEqualFunc)ibh_route_same_place);
 
     IBH_EACH (IbhRoute, route, difference->wanted->routes)
         g_hash_table_add(missing, route);
     IBH_EACH (IbhRoute, route, difference->rails->snapshot->routes) {
         if (ibh_route_is_ours(route) && !g_hash_table_remove(missing, route))
-            g_hash_table_add(places, route);
+            g_hash_table_add(unwanted, route);
     }
     IBH_EACH (const IbhRoute, route, difference->wanted->routes) {
         IbhItem item = make_item(difference, NULL, route);
 
         if (!g_hash_table_contains(missing, route))
             continue;
-        item.replaced = g_hash_table_lookup(places, route);
+        item.replaced = g_hash_table_lookup(unwanted, route);
         if (item.replaced)
-            g_hash_table_remove(places, route);
+            g_hash_table_remove(unwanted, route);
         g_array_append_val(difference->items, item);
     }
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
         IbhItem item = make_item(difference, NULL, route);
 
-        /* `places` lacks the routes that are wanted, and now also those that a new route replaces. */
-        item.is_old = g_hash_table_lookup(places, route) == route && may_delete(difference, &item);
+        /* `unwanted` lacks the routes that are wanted, and now also those that a new route replaces. */
+        item.is_old = g_hash_table_lookup(unwanted, route) == route && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);
     }

@@ -23,7 +23,7 @@ typedef struct {
     IbhWanted *wanted;
     const IbhRails *rails;
     GArray *items;                      /* IbhItem */
-    GHashTable *led_before, *led_after; /* IbhIp → the table that our rule leads it to */
+    GHashTable *led_before, *led_after; /* IbhIp → the table to which our rule leads this address */
     gboolean gets_strict;               /* the rp_filter of at least one NIC becomes strict */
     /* order.c: */
     GArray *taken;   /* int: tables that a NIC takes from another NIC */

@@ -50,10 +50,11 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 /* ---- shared subnets ---- */
 
 /* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for an
- * advertised address, unless `advertised`. A prefix length of 0 is a mistake: every NIC would share the subnet. A
- * link-local IPv4 address counts only if all IPv4 addresses of the NIC are link-local: two such NICs are a small
- * cluster. On a NIC with other addresses, 169.254/16 is where a cloud has its metadata service, which is reached
- * through one NIC. An IPv4 address outside of 169.254/16 does not count if its scope is link. */
+ * advertised address, unless `advertised`; for a single host; and for the prefix length 0, which is a mistake: every
+ * NIC would share the subnet. A link-local IPv4 address counts only if all IPv4 addresses of the NIC are link-local:
+ * two such NICs are a small cluster. On a NIC with other addresses, 169.254/16 is where a cloud has its metadata
+ * service, which is reached through one NIC. An IPv4 address outside of 169.254/16 does not count if its scope is
+ * link. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || !address->subnet.length ||
@@ -230,9 +231,10 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
 
 /* ---- the index ---- */
 
-/* TRUE if a router on the wire probably made this IPv6 address: the address is dynamic (see IbhAddress), or main's only
- * routes to its subnet have protocol ra. The routes count because systemd-networkd adds an address without a lifetime,
- * which is not dynamic, if the router's prefix has an infinite lifetime. FALSE for a /128, such as a DHCPv6 lease. */
+/* TRUE if a router on the wire probably made this IPv6 address: the address is dynamic (see IbhAddress), or main has
+ * routes to its subnet through its NIC, all with protocol ra. The routes count because systemd-networkd adds an address
+ * without a lifetime, which is not dynamic, if the router's prefix has an infinite lifetime. FALSE for a /128, such as
+ * a DHCPv6 lease. */
 static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     gboolean has_route = FALSE, has_configured = FALSE;
@@ -293,8 +295,8 @@ static void index_nics(IbhRails *rails)
         if (nic->status != IBH_NIC_NO_CANDIDATE)
             nic->rank = rails->candidates = i + 1;
     }
-    /* A sysctl value that we set, and that still stands, is not the administrator's. Of two saved entries for a sysctl
-     * whose `set` is the present value, the first counts. */
+    /* A sysctl value that we set, and that still stands, is not the administrator's. If the present value is the `set`
+     * of two saved entries, the first entry counts, so the loop runs backwards. */
     IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) {
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
@@ -318,7 +320,8 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
-/* Ignores manage= and table= of a kept NIC: they may come from a configuration that nobody confirmed. */
+/* Treats a kept NIC as one with manage=yes and without table=. What the configuration says may come from an --apply
+ * that nobody confirmed. */
 static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link,
                        const IbhRequest *request)
 {

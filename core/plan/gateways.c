@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on the rail alone: on its
- * addresses, its default in main and its settings. Of main's other gateway routes, we copy only those to the rail's own
- * subnets (want.c): packets find the others in main, because our rules look main up first.
+ * addresses, its default in main and its settings. Of main's other routes via gateways, we copy only those to the
+ * rail's own subnets (want.c). Packets find the rest in main, because our rules look main up first.
  */
 #include "plan/want.h"
 
@@ -66,11 +66,11 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* Sets the gateway of `route`, and copies to it the metrics of main's best default through this NIC via this gateway.
- * If `gateway` is NULL, copies main's default through the NIC, on link or via a gateway. There must be exactly one such
- * default: of several, only main knows which one works. Routers' advertisements do not count beside a configured
- * default, because any host can send them. Returns FALSE if the default to copy is missing, not the only one or not
- * simple, or if the gateway is this host. */
+/* Sets the gateway of `route`, and copies to `route` the metrics of main's best default through this NIC via this
+ * gateway, if main has one. If `gateway` is NULL, copies gateway and metrics of main's only default through the NIC,
+ * which may be on link: of several defaults, only main knows which one works. Routers' advertisements do not count
+ * beside a configured default, because any host can send them. Returns FALSE if the gateway is this host. If `gateway`
+ * is NULL, also returns FALSE if main has no default through the NIC, several, or one that is not simple. */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
@@ -181,7 +181,9 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 
 /* ---- remote= ---- */
 
-/* Adds a route to `dst` via the gateway that this remote= names, or, if it names none, by the rail's default route. */
+/* Adds a route to `dst` via the gateway that this remote= names. If it names none, the route has the gateway and
+ * metrics of the rail's default route. Adds nothing if `routes` have the prefix already, or if the gateway cannot be
+ * used. */
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {

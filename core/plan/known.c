@@ -144,7 +144,7 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
              has_lost_subnet(rails, nic, known))
         known->why = IBH_LACKS_SUBNET;
     else if (was_rail && nic->status == IBH_NIC_ALONE && (nic->is_alone_for_good || !shares_a_subnet(nic, known)))
-        known->why = IBH_FORGOTTEN;
+        known->why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
     else
         known->why = ibh_nic_lack(nic);
 }
@@ -198,7 +198,7 @@ gboolean ibh_known_differ(const GArray *before, const GArray *after)
 
 void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
 {
-    /* The values that we set on a rail: rp_filter, arp_filter, arp_announce, arp_ignore. */
+    /* The values that we set on a rail: rp_filter, arp_filter, arp_announce, arp_ignore; 0 if none. */
     static const int ours[][IBH_N_SYSCTLS] = {
         [IBH_ARP_AUTO] = {2, 1, 2, 1}, [IBH_ARP_STRICT] = {1, 1, 2, 2}, [IBH_ARP_KEEP] = {0}};
 

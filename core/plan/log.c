@@ -51,7 +51,7 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
             removed++;
             continue;
         }
-        if (find_partner_rule(ops, op))
+        if (find_partner_rule(ops, op)) /* the item of the partner stands for both rules */
             continue;
         n++;
         if (n > ITEMS_MAX)

@@ -104,12 +104,12 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
     return g_string_free(text, FALSE);
 }
 
-/* Finds tables that table= takes from one NIC and gives to another: the table has an old route of one NIC, and
- * something new of the other, because a new rule would lead to the old route; or it has an old rule of one NIC, and a
- * new route of the other, which would catch the old rule's packets. An old rule and a new rule do not count, because
- * they also occur without table=: if an address has moved from one NIC to another, its old rule counts as a rule of the
- * new NIC, but still leads to the old NIC's table. An old rule without an owner does not count either, because this
- * host sends no packets that the rule matches. */
+/* Finds the tables that table= takes from one NIC and gives to another. Such a table has one of two signs:
+ * - an old route of one NIC, and a new rule or route of the other: a new rule would lead to the old route;
+ * - an old rule of one NIC, and a new route of the other: the new route would catch the old rule's packets.
+ * An old rule and a new rule are no sign, because they also occur without table=: if an address has moved from one NIC
+ * to another, its old rule counts as a rule of the new NIC, but still leads to the old NIC's table. An old rule without
+ * an owner does not count either, because this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
@@ -218,6 +218,7 @@ static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *on
 {
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
     const int *now = one->nic->link->sysctl, *want = one->value;
+    /* A NIC that must be silent needs no guard: the plan silences the NIC before rp_filter gets strict. */
     const gboolean is_guarded = one->gets_strict && !ibh_nic_must_be_silent(difference->rails, one->nic);
 
     emit_sysctl(difference, LOOSEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, now[IBH_SYSCTL_RP_FILTER], one->rp_filter,
@@ -259,8 +260,9 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
 }
 
 /* Returns the NIC from which to announce an address; NULL if peers know the NIC already, if no NIC answers, or if
- * foreign rules route the address. For IPv6, the NIC that has the address always answers. A link-local IPv4 address is
- * announced only from its own NIC: from another NIC, peers would see a conflict (RFC 3927). */
+ * foreign rules route the address. For IPv6, the NIC that has the address always answers, and announces the address
+ * if our rules lead the address to another table than before. A link-local IPv4 address is announced only from its own
+ * NIC: from another NIC, peers would see a conflict (RFC 3927). */
 static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNic *nic, const IbhAddress *address)
 {
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
@@ -275,6 +277,8 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
         return NULL;
     if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
+    /* The same NIC answers as before. But peers that learned another NIC should switch if ARP values of the address's
+     * NIC change, and have to switch before an rp_filter gets strict, which would drop their packets. */
     arp_changes = after && ibh_wanted_nic(difference->wanted, nic)->arp;
     rp_filter_tightens = difference->gets_strict && (before || after);
     return arp_changes || rp_filter_tightens ? answering : NULL;
@@ -293,6 +297,7 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
         const IbhNic *owner = ibh_rails_owner(difference->rails, &address->local), *from;
         IbhOp *op;
 
+        /* If several NICs have the address, one announces it: a rail or, without a rail, the first of these NICs. */
         if (!owner)
             owner = ibh_rails_holder(difference->rails, &address->local);
         if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address))

@@ -25,8 +25,8 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
     return from_matches && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
-/* TRUE for a foreign route in the rule's table that is not a throw route, and that is longer than the rule's
- * suppress_prefixlength. The kernel suppresses no error route. */
+/* TRUE for a foreign route in the rule's table that is not a throw route, and that the rule does not suppress: the
+ * route is longer than suppress_prefixlength, or is an error route, which the kernel never suppresses. */
 static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
 {
     return route->table == rule->table && route->family == rule->family && route->type != RTN_THROW &&
@@ -42,9 +42,10 @@ static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int if
 }
 
 /* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which is
- * deliberate. FALSE in any case if a more specific route, inside the prefix, leaves through another rail. FALSE, too,
- * if the best route is shorter than the prefix and has a gateway, such as a default route: on InfiniBand, the kernel
- * cannot resolve the RDMA address of a peer on the NIC's own link if the route has a gateway. */
+ * deliberate. But a route with a gateway must be to exactly this prefix: then somebody meant this prefix. A shorter
+ * route, such as a default route, may catch peers on the NIC's own link by accident, and on InfiniBand the kernel
+ * cannot resolve the RDMA address of such a peer through a gateway. Whatever the best route is: FALSE if a more
+ * specific route, inside the prefix, leaves through another rail. */
 static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {
     const IbhRoute *best = NULL;
@@ -90,6 +91,8 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
         }
         if (!decides)
             continue;
+        /* This rule decides. It routes the pair only if it is a source rule that suppresses nothing and is for the
+         * whole prefix. */
         if (!ibh_rule_is_of_a_source(rule) || rule->suppress_prefixlength >= 0 || rule->suppress_ifgroup >= 0)
             return NULL;
         if (rule->to.length && !ibh_prefix_covers(&rule->to, to))

@@ -35,7 +35,8 @@ typedef struct {
 
 /* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for NICs that have
  * to leave a table to them. With IbhRails.undo, the interfaces of this run lose our rules and routes, and get the
- * administrator's values back; the remaining rails get the ARP values that they then need. */
+ * administrator's values back; the remaining rails get the ARP values that they then need, unless the configuration
+ * could not be used (IbhRails.blind). */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
 IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */

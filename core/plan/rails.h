@@ -14,7 +14,7 @@ typedef enum {
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
     IBH_NIC_HELD,      /* left alone since --undo, or kept as it is */
-    IBH_NIC_BLOCKED,   /* would be a rail, but its rules would come before the local table */
+    IBH_NIC_BLOCKED,   /* would be a rail, but the rule for the local table is missing or comes too late */
     IBH_NIC_RAIL
 } IbhNicStatus;
 
@@ -63,15 +63,15 @@ typedef struct {
     guint rank;     /* from 1 among the candidates; 0 for other NICs */
     guint32 table;  /* T; 0 if the NIC is not a candidate */
     /* Valid only for IBH_NIC_ALONE. TRUE if the NIC shares no configured subnet, and no partner is away for a moment:
-     * there are other candidates, each of them has a configured address, and no known rail is away or has lost a family
-     * or its RDMA device. */
+     * there are other candidates, each of them has a configured address, and no known rail is away, has lost its RDMA
+     * device, or has lost all addresses of a family. */
     gboolean is_alone_for_good;
     gboolean is_engaged;     /* the NIC is a rail, or would be one because of its subnets or settings */
     gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */
     gboolean kept;           /* left as it is, with our rules, routes and values */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present value, or, if that is ours, the saved value */
-    /* Lists of IbhAddress, in the kernel's order: */
-    GPtrArray *addresses;  /* all addresses, served ones first */
+    /* Lists of IbhAddress, in the kernel's order, but in `addresses` served ones come first: */
+    GPtrArray *addresses;  /* all addresses */
     GPtrArray *served;     /* addresses that a rail would serve: those that count (ibh_address_counts()) */
     GPtrArray *programmed; /* served addresses of a rail, without those that only foreign rules route */
     /* What a rail should have (want.c); empty for other NICs: */
@@ -134,7 +134,8 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
  * counts only if this NIC has it. */
 gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
-/* Returns the foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
+/* Returns the foreign rule that routes this address of a rail: the rule of the first pair, if all pairs of the address
+ * have one. Returns NULL if a pair of the address is ours, or if the address has no pair. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
 /* Returns the remote= with the longest prefix that covers this prefix; NULL if none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
@@ -155,7 +156,8 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
 /* gateways.c. Fails if a rail's remote= names a gateway that is neither in a subnet of the rail nor in fe80::/10, or
- * names no gateway although the rail has gateway=none. */
+ * names no gateway although the rail has gateway=none. Ignores prefixes of a family in which the rail serves no
+ * address. */
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails if the numbers that table= gives to two candidates are equal or 2000

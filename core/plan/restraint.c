@@ -10,7 +10,7 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
     const gboolean is_sysctl = op->type == IBH_OP_SYSCTL_SET;
 
-    if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES) /* another NIC waits for T */
+    if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES) /* moves: a NIC waits for T */
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         /* For a sysctl, an address of either family counts: a rail with only IPv6 addresses gets the sysctls, too. */

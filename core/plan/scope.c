@@ -85,7 +85,7 @@ static void add_table_and_defaults(GArray *tables, guint32 table)
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
     GArray *tables = IBH_NEW_ARRAY(guint32);
-    gboolean has_source = FALSE; /* a foreign source rule follows */
+    gboolean has_source = FALSE; /* a foreign source rule for a candidate's address comes later in the kernel's order */
 
     if (!scope->candidates->len)
         return tables;

@@ -58,9 +58,11 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 /* ---- evidence ---- */
 
 /* Gives a NIC the table that it had, if the number sticks. A kept NIC keeps any number. For other NICs, these numbers
- * do not stick: those up to IBH_TABLE_BASE, which only table= gives; a number that table= gave in the last run, unless
- * it is the NIC's automatic number; a table to which a foreign source rule leads an address of another candidate,
- * because our routes would mislead packets from that address. */
+ * do not stick:
+ * - numbers up to IBH_TABLE_BASE, which only table= gives;
+ * - a number that table= gave in the last run, unless the number is the NIC's automatic one;
+ * - a table to which a foreign source rule leads an address of another candidate, because our routes would mislead
+ *   packets from that address. */
 static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
 {
     if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))
@@ -116,7 +118,7 @@ static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
 }
 
 /* Gives kept NICs or, without `kept`, the other NICs the tables that they had. The best evidence comes first: our
- * routes, our rules, the state. */
+ * routes, our rules for addresses that a single NIC has, the state, our rules for addresses that several NICs have. */
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
     /* D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two NICs have
@@ -137,7 +139,7 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
         if (nic && nic->kept == kept)
             give_again(rails, nic, saved->table);
     }
-    give_by_rules(rails, kept, TRUE); /* the weakest evidence */
+    give_by_rules(rails, kept, TRUE);
 }
 
 /* ---- new numbers ---- */

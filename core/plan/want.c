@@ -23,7 +23,8 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
 
     if (!(nic->link->flags & IFF_UP)) /* then main has no route through the NIC */
         return TRUE;
-    /* Main's best route to the subnet leads through another NIC, via a gateway. */
+    /* Main's best route to the subnet leads through another NIC, via a gateway: packets on a direct route would not
+     * arrive. */
     if (!own && others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC)
         return FALSE;
     if (!own) /* the prefix of a dynamic or noprefixroute IPv6 address is on link only if a route of main says so */
@@ -80,8 +81,8 @@ static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
 
 /* Adds main's on-link routes that are near the NIC's addresses, for example a router's /64 beside a DHCPv6 lease of
  * /128, a /32 to a DNS server, or a prefix that a router announces inside the rails' subnet. Stops when T has `most`
- * routes. With `learned`, adds only routes that DHCP or a router made, but no router's prefix that is shorter than /64;
- * without `learned`, adds only the other routes. */
+ * routes. With `learned`, adds only routes that DHCP or a router made; without, only routes that neither made. Never
+ * adds a router's prefix that is shorter than /64. */
 static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
                              GArray *routes)
 {
@@ -119,9 +120,10 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
 
 /* Adds the pairs of an address. `routes` has learned routes at [learned, learned_end), which hosts on the wire may have
  * made. An advertised address gets a pair for a learned prefix only if the prefix contains the address: otherwise,
- * these hosts could add many rules. Any other address gets no pair for a learned prefix that does not contain the
- * address, is inside no other prefix of T, and contains an address of a NIC that is no rail: traffic to that NIC's
- * network must not change to the rail. */
+ * these hosts could add many rules. A configured address gets a pair for any learned prefix, except for the network of
+ * a NIC that is no rail: this network's traffic must not change to the rail. A prefix counts as such a network if it
+ * contains an address of a NIC that is no rail, does not contain the rail's address, and is inside no other prefix of
+ * T. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {
@@ -186,7 +188,7 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
     const IbhIp *from = &address->local;
 
     /* Each level has two priorities: one for the rules that look main up, and the next for those that look T up. Level
-     * 0 has the last two. */
+     * 0 has the last two. `before` is the distance of a priority from the last one, IBH_PRIORITY_BASE. */
     for (guint before = 2 * LEVELS_MAX; before-- > 0;) {
         const guint level = before / 2;
         const gboolean asks_main = before % 2 != 0;

@@ -28,7 +28,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
 /* ---- gateways.c: routes via gateways ---- */
 
-/* Adds the routes of remote= to `routes` (IbhRoute), which has T's on-link routes. */
+/* Adds the routes of remote= to `routes` (IbhRoute), which has T's other routes already. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes);
 /* Finds the default route of D. Returns FALSE if D stays empty, so main decides. */
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);
@@ -38,6 +38,7 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC if on link */
+/* Adds the route, and before it a host route to its IPv6 gateway if `routes` do not reach the gateway. */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
 /* TRUE if our routes can express the route: one next hop, any source and TOS, no encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);

@@ -55,9 +55,9 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
 
     wanted->orphans = !rails->only;
     wanted->waits = TRUE;
-    /* A route of main=spread serves all rails of a subnet, so a run for some rails leaves the route alone. Only --undo
-     * takes its rails out of the route, unless the configuration could not be used: then we do not know which rails
-     * remain. While a NIC is kept, no run changes the route. */
+    /* A route of main=spread serves all rails of a subnet, so a run for some rails leaves the route alone. Of such
+     * runs, only --undo takes its rails out of the route, unless the configuration could not be used: then we do not
+     * know which rails remain. While a NIC is kept, no run changes the route. */
     wanted->spread = !rails->only || (rails->undo && !rails->blind);
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);

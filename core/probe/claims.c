@@ -124,8 +124,8 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hos
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
-            /* A virtual router and the NIC behind it may both answer. They are one host, so the virtual hardware
-             * address is not listed, unless replies to our echoes came from it: then a NIC really uses it. */
+            /* A virtual router and the NIC behind it may both answer, and are one host, so the virtual hardware
+             * address is not listed. But if replies to our echoes came from this address, a NIC really has it. */
             if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->replied)
                 continue;
             /* In IPv6, a proxy, or one of several hosts with an anycast address, clears the Override flag: its claim
@@ -170,12 +170,12 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  *
  * In IPv4, an answer does not say whether it comes from a proxy. But a proxy answers only questions that name their
  * sender, and another host with the same address answers all questions. So whoever answers a question without a sender
- * is no proxy.
+ * is no proxy. Nor is a host that claims an address unasked, because a proxy only answers.
  *
- * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if the NIC that
- * answers is not a rail, and the question named no sender: the other questions of --probe name a rail of this host
- * as the sender, and no peer's question does that. With arp_filter on the NIC that answers, the answer does not matter
- * either: the kernel does not apply arp_filter to a question without a sender, but does to a peer's. */
+ * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if three things
+ * hold. The NIC that answers is not a rail. The question named no sender: the other questions of --probe name a rail of
+ * this host as the sender, and no peer's question does that. And the NIC has no arp_filter: the kernel applies
+ * arp_filter to a peer's question, but not to a question without a sender. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;

@@ -28,7 +28,7 @@
 #define RST 0x04
 #define ACK 0x10
 #define QUOTE 8          /* bytes of IPv4 payload that an ICMP error quotes at least (RFC 792) */
-#define COOKIE_END 24    /* offset in an echo; an ICMPv6 error quotes up to 1,280 bytes, so always this far */
+#define COOKIE_END 24    /* offset in an echo; an ICMPv6 error may have 1,280 bytes, so it always quotes this far */
 #define DAMAGED 4        /* the most wrong cookie bytes of a damaged reply: with more, it is not a reply to us */
 #define ADVERTISEMENT 24 /* bytes of an advertisement or solicitation before its options */
 #define SOLICITED 0x40   /* flag of an advertisement: it answers a solicitation */
@@ -44,24 +44,25 @@ gsize ibh_icmp_offset(const guint8 *bytes, gsize length)
 /* ---- echo replies ---- */
 
 /* Returns the pair whose request this packet answers; NULL if there is none. A reply comes from the peer, goes to our
- * address, and repeats the request with all its zeros. */
+ * address, and repeats the request, including the zeros that fill it. Replies to the echo IBH_PROBE_FREE, and to the
+ * extra echo of flight.c, are not taken: these echoes only have to leave. */
 static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply, guint *ret_number)
 {
     const gboolean six = reply->from.family == AF_INET6;
     const guint8 *icmp = reply->icmp;
     guint8 head[IBH_PROBE_PACKET];
     IbhProbePair *pair = reply->length < IBH_PROBE_PACKET ? NULL : ibh_probe_pair(probe, ibh_get32(icmp + 24));
-    gboolean may_be_sent;
+    gboolean is_expected;
     guint number;
 
     if (!pair)
         return NULL;
     number = *ret_number = ibh_get32(icmp + 28);
     if (number & IBH_PROBE_SIZED)
-        may_be_sent = (number & ~IBH_PROBE_SIZED) <= ibh_probe_full_size(pair);
+        is_expected = (number & ~IBH_PROBE_SIZED) <= ibh_probe_full_size(pair);
     else
-        may_be_sent = number < probe->count && pair->echoes[number].sent_at;
-    if (!may_be_sent)
+        is_expected = number < probe->count && pair->echoes[number].sent_at;
+    if (!is_expected)
         return NULL;
     if ((!reply->is_fragment && reply->length + reply->cut != ibh_probe_length(number, six)) ||
         !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) || !ibh_ip_equal(&reply->to, &pair->route.from))
@@ -84,7 +85,7 @@ gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 no
 {
     guint number, size;
     IbhProbePair *pair = find_request(probe, reply, &number);
-    const int right = pair ? ibh_probe_link(pair)->ifindex : 0;
+    const int pair_ifindex = pair ? ibh_probe_link(pair)->ifindex : 0;
     IbhProbeEcho *echo;
 
     if (!pair)
@@ -112,8 +113,8 @@ gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 no
         return TRUE;
     }
     pair->doubled |= echo->seen == reply->ifindex;
-    echo->seen = echo->seen == right ? right : reply->ifindex;
-    if (reply->ifindex == right)
+    echo->seen = echo->seen == pair_ifindex ? pair_ifindex : reply->ifindex;
+    if (reply->ifindex == pair_ifindex)
         pair->sender = reply->sender;
     else
         pair->strayed = reply->sender;
@@ -155,17 +156,17 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
     const guint8 *icmp = packet->icmp;
     IbhProbePair *pair = packet->length < IBH_PROBE_PACKET ? NULL : ibh_probe_pair(probe, ibh_get32(icmp + 24));
     guint number;
-    gboolean is_right;
+    gboolean is_pair_nic;
 
     if (!pair || icmp[0] != (packet->from.family == AF_INET6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO) ||
         memcmp(icmp + 12, pair->cookie + 4, sizeof pair->cookie - 4) != 0)
         return;
-    is_right = ibh_probe_link(pair)->ifindex == packet->ifindex;
+    is_pair_nic = ibh_probe_link(pair)->ifindex == packet->ifindex;
     number = ibh_get32(icmp + 28);
     /* if NICs are stacked, the pair's own NIC counts */
-    if (number == IBH_PROBE_FREE && (is_right || !pair->free_ifindex))
+    if (number == IBH_PROBE_FREE && (is_pair_nic || !pair->free_ifindex))
         pair->free_ifindex = packet->ifindex;
-    if (!is_right)
+    if (!is_pair_nic)
         return;
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
@@ -185,7 +186,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 /* TRUE if the quote in an ICMP error is the beginning of an echo of this pair, and long enough to prove it. */
 static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize length)
 {
-    /* the quote may end before the echo's number, but its sequence number tells the low 16 bits */
+    /* the quote may end before the echo's number, but the ICMP sequence number tells the low 16 bits of the number */
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
     const guint numbers[] = {low, IBH_PROBE_SIZED | low, IBH_PROBE_FREE};
     const gboolean six = ibh_probe_is_ipv6(pair);
@@ -213,8 +214,8 @@ static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
     return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
-/* Takes an ICMP error (too long, unreachable, time exceeded) of another host, which quotes one of our echoes with its
- * IP header. */
+/* Takes an ICMP error (too long, unreachable, time exceeded) that another host sent, that came in through the pair's
+ * NIC, and that quotes one of the pair's echoes with its IP header. */
 static void hear_error(IbhProbe *probe, const IbhPacket *error)
 {
     const int family = error->from.family;
@@ -312,7 +313,7 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
 
 /* Each ARP packet claims its sender's address: the kernel also updates entries from requests, and from replies that
  * nobody asked for. A reply answers this host if its target is one of our addresses, or 0.0.0.0, as after a question
- * that named no sender (RFC 5227). But a reply whose target is the address that it claims only announces it. */
+ * that named no sender (RFC 5227). But a reply whose target is the claimed address only announces this address. */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};

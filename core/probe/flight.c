@@ -41,7 +41,7 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
         return ibh_probe_awaits_rdma(pair);
     case IBH_ASK_WHO: /* The kernel believes the first answer, and asks again only when its entry is old; with ARP flux,
                          several NICs answer. So --probe asks once more, and reads all answers. In IPv6, it asks only if
-                         no echo came back. */
+                         no echo came back. Of the pairs with the same next hop, one asks. */
         return hop && (!hop->asker || hop->asker == pair) && (!pair->received || hop->ip.family == AF_INET);
     case IBH_ASK_FREE: /* the look-up finds the rail; test whether packets leave through the rail, too */
         return pair->received && !pair->free_ifindex && !pair->route.error &&
@@ -91,13 +91,14 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
 /* ---- what a pair does at its turn ---- */
 
-/* Returns TRUE if an echo should be sent now. Returns FALSE if the pair has to wait, and then lowers *ret_due to the
- * end of the wait, if that is earlier; or if all its echoes are answered or given up.
+/* Returns TRUE if an echo should be sent now. If the pair has to wait, returns FALSE, and lowers *ret_due to the end of
+ * the wait, if that is earlier. If all echoes of the pair are answered or given up, returns FALSE, and the pair goes on
+ * to IBH_STEP_SETTLED.
  *
- * If no echo was seen to leave, and the kernel was not heard to ask for the hardware address, the kernel may have asked
- * for the last time just before the run, and our echoes wait for that answer. If no answer comes in time, the kernel
- * gives up the entry, and drops the waiting packets. So one more echo is sent, which does not count: it makes the
- * kernel ask. */
+ * If no echo was seen to leave, and the kernel was not heard to ask for the hardware address, although the neighbour
+ * table had an entry, the kernel may have asked for the last time just before the run, and our echoes wait for that
+ * answer. If no answer comes within ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets.
+ * So one more echo is sent, which does not count: it makes the kernel ask. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -147,18 +148,19 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* Begins the pairs whose entries the neighbour table has room for; with no room, one at a time. Then the pairs that
- * have begun take turns, until one has something to send. */
+/* Begins pairs in their order, up to the first whose entry the neighbour table has no room for; if there is never room,
+ * pairs that add an entry begin one at a time. Then the pairs that have begun take turns, until one has something to
+ * send. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
     for (; flight->begun < flight->probe->pairs->len; flight->begun++) {
         IbhProbePair *pair = ibh_probe_pair(flight->probe, flight->begun);
-        const int family = ibh_probe_is_ipv6(pair);
-        const gboolean takes = ibh_probe_adds_entry(pair);
+        const int six = ibh_probe_is_ipv6(pair);
+        const gboolean adds_entry = ibh_probe_adds_entry(pair);
 
-        if (takes && flight->added[family] >= MAX(flight->room[family], 1))
+        if (adds_entry && flight->added[six] >= MAX(flight->room[six], 1))
             break;
-        flight->added[family] += takes ? 1 : 0;
+        flight->added[six] += adds_entry ? 1 : 0;
         pair->step = IBH_STEP_ECHOES;
         if (pair->hop)
             pair->hop->is_begun = TRUE;
@@ -184,8 +186,9 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     if (ask == IBH_ASK_WHO) { /* a packet socket does not hear the ARP requests that it sends, so count them here */
         pair->hop->questions++;
         pair->hop->asker = pair;
+        /* echoes come back, but nobody has answered: perhaps a proxy answers for the hop, and answers late */
         if (pair->received && tries == asks[ask].tries)
-            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* a proxy may answer for the hop, and answers late */
+            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT;
     }
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds what is wrong with each pair, stage by stage. From each list, a pair gets the first cause that is proved. A
- * cause accuses a host only if that host was seen to do something; the last causes of lost echoes accuse nobody.
+ * Finds what is wrong with each pair, stage by stage. From each list of causes, a pair gets the first that is
+ * proved. If nothing proves who lost the echoes of a pair, the cause accuses nobody; verdict.c then compares pairs.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -13,8 +13,9 @@
 
 /* ---- who has an address ---- */
 
-/* Finds out whether several hardware addresses that claim the next hop's address belong to one host. The NICs of one
- * host claim its other addresses together, too; two hosts claim no other address together. */
+/* If several hardware addresses claim the next hop's address, finds out whether they belong to one host. The NICs of
+ * one host claim its other addresses together, too; two hosts claim no other address together. If the other addresses
+ * contradict each other, or nobody claims any, the result is IBH_PEER_MANY: one host or two. */
 static IbhCause find_rivals(const IbhProbePair *pair)
 {
     const IbhProbe *probe = pair->probe;
@@ -50,7 +51,7 @@ static IbhCause find_rivals(const IbhProbePair *pair)
 
 /* If a hardware address answers each question twice, finds out why. If two hosts have this hardware address, both get
  * the question, but a switch delivers an echo to one of them only. A wire that doubles frames also doubles replies to
- * echoes. */
+ * echoes. So two hosts are proved only if a reply came in, and --probe missed no packet that could be its copy. */
 static IbhCause find_twin(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -68,6 +69,7 @@ static IbhCause find_twin(const IbhProbePair *pair)
 
 /* ---- the neighbour table: an entry is right if its hardware address answers now ---- */
 
+/* TRUE if a virtual router claims the address, or is in the kernel's neighbour entry for it. */
 static gboolean has_virtual(IbhProbeHop *hop)
 {
     return ibh_hop_has_virtual(hop) || ibh_lladdr_is_virtual(&hop->lladdr);
@@ -78,7 +80,7 @@ static IbhCause find_entry(const IbhProbePair *pair)
     IbhProbeHop *hop = pair->hop;
     gboolean has_answer, is_certain;
 
-    if (!hop || hop->forged)
+    if (!hop || hop->forged) /* the finding about the forgery is enough */
         return IBH_CAUSE_NONE;
     has_answer = ibh_hop_has_answer(hop);
     /* an entry that no claim confirms is certainly wrong only if a host answered, no claim can be missing, and no
@@ -89,7 +91,8 @@ static IbhCause find_entry(const IbhProbePair *pair)
     if (is_certain && hop->entry.len && !ibh_hop_claim(hop, &hop->entry))
         return IBH_ENTRY_WRONG;
     /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the peer when the entry
-     * expires. A fixed entry, and an entry on a link without ARP, does not expire. */
+     * expires. A fixed entry, and an entry on a link without ARP, does not expire. In IPv6, --probe asks nobody when
+     * echoes come back, so silence proves nothing. */
     if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !pair->received)
         return IBH_CAUSE_NONE;
     return hop->lladdr.len && !hop->fixed && !(hop->link->flags & IFF_NOARP) ? IBH_ENTRY_UNANSWERED : IBH_CAUSE_NONE;
@@ -97,9 +100,10 @@ static IbhCause find_entry(const IbhProbePair *pair)
 
 /* ---- lost echoes ---- */
 
-/* TRUE if another finding explains the loss: echoes may have gone to a second NIC or host that claims the next hop's
- * address, to a second host with its hardware address, or to a wrong hardware address in the neighbour table; a host
- * forges answers; or replies may have gone to another host with the rail's address. */
+/* TRUE if another finding explains the loss. Echoes may have gone to a second NIC or host that claims the next hop's
+ * address, to a second host with the next hop's hardware address, or to a wrong hardware address in the neighbour
+ * table. A host may forge answers for the next hop's address. Or replies may have gone to another host that claims the
+ * rail's address. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -140,6 +144,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
         return IBH_LOSS_OURS;
     if ((link->flags & no_arp) == no_arp && hop && !hop->fixed && !pair->received)
         return IBH_LOSS_ARP_OFF;
+    /* IPv6 reports a full table as EINVAL */
     if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
     if (is_stuck && hop->asks && !pair->received)
@@ -194,6 +199,7 @@ static IbhCause find_loss(const IbhProbePair *pair)
         return IBH_LOSS_DETOUR;
     if (is_answered && pair->left)
         return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
+    /* the next hop answers, but no echo was seen to leave; or it is not known whether echoes left, or which way */
     if (is_answered || !pair->hop || !pair->probe->hears)
         return IBH_LOSS_UNKNOWN;
     /* IBH_LOSS_NOTHING accuses nobody; IBH_LOSS_GATEWAY accuses the gateway */
@@ -202,8 +208,8 @@ static IbhCause find_loss(const IbhProbePair *pair)
 
 /* ---- which NIC the rail's own traffic leaves through, and which way replies come ---- */
 
-/* TRUE if an echo that is tied to no NIC left through another NIC. The kernel routes a packet again if a filter marks
- * it or changes its DSCP. */
+/* TRUE if the echo that is tied to no NIC left through another NIC than the pair's. The kernel routes a packet again if
+ * a filter marks it or changes its DSCP. */
 static gboolean is_led_away(const IbhProbePair *pair)
 {
     return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
@@ -222,8 +228,9 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* Returns a cause if a reply, or the answer to the SYN, comes from a hardware address that neither claims the peer's
- * address nor is in the kernel's neighbour entry for the peer; or if the sender of the replies is not known. */
+/* Returns a cause if a reply, or the answer to the SYN, comes from a hardware address that is not in the kernel's
+ * neighbour entry for the peer, and does not claim the peer's address. Without a neighbour entry, no sender can be
+ * judged: then returns a cause if replies came whose sender is not known, either. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -274,7 +281,7 @@ static IbhCause find_size(const IbhProbePair *pair)
     if (!mtu->failed)
         return ibh_probe_is_ipv6(pair) && ibh_link_has_lowered_mtu6(ibh_probe_link(pair)) ? IBH_SIZE_LOWERED
                                                                                           : IBH_CAUSE_NONE;
-    if (mtu->limited_by.family)
+    if (mtu->limited_by.family) /* on the way to a distant peer, a smaller MTU is normal */
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)
         return IBH_SIZE_MANGLED;

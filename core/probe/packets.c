@@ -7,10 +7,9 @@
 #include <netinet/ip_icmp.h>
 #include <string.h>
 
-/* offsets in a TCP header */
-#define WORDS_AT 12 /* the upper 4 bits are the header's length in words */
-#define FLAGS_AT 13
-#define SYN 0x02
+#define WORDS_AT 12 /* offset in a TCP header; the upper 4 bits are the header's length in words of 4 bytes */
+#define FLAGS_AT 13 /* offset in a TCP header */
+#define SYN 0x02    /* flag in a TCP header */
 #define TCP_WINDOW 1024
 
 guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length)

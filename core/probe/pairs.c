@@ -10,9 +10,9 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's address whose subnet contains the peer. If the NIC has no such address, returns NULL, or with `any`
- * an address of the peer's family, preferably one with a subnet (NULL if there is none). Addresses for which another
- * NIC has the rules do not count. */
+/* Returns the NIC's address whose subnet contains the peer. If the NIC has no such address, returns NULL; but if `any`
+ * is TRUE, returns an address of the peer's family, if there is one, and preferably one with a subnet. Addresses for
+ * which another NIC has the rules do not count. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -64,8 +64,8 @@ static void number_peer(IbhProbe *probe, const IbhIp *ip)
     g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
 }
 
-/* Makes the pairs of a peer. The rails that have the peer's subnet ask the peer. If no rail has it, all rails with an
- * address of the peer's family ask, usually through a gateway. */
+/* Makes the pairs of a peer. The rails that have the peer's subnet ask the peer. If no rail has this subnet, all
+ * rails with an address of the peer's family ask, usually through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
@@ -94,31 +94,32 @@ static void make_pairs(IbhProbe *probe, guint peer)
 }
 
 /* Returns why a rail does not ask a peer; NULL if it asks. If a rail has no gateway of its own, the main table decides
- * about peers beyond the rail's subnets, and may rightly choose another NIC. The main table also decides if its route
- * leads to another rail's gateway, and has a longer prefix than this rail's remote= (or, without remote=, is not a
- * default route): an administrator wants that route. */
+ * about peers beyond the rail's subnets and remote=, and may rightly choose another NIC. The main table also decides if
+ * its route to the peer leads to another rail's gateway, and has a longer prefix than the rail's remote= (or, without
+ * remote=, is not a default route): an administrator wants that route. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
     const IbhLookup *route = &pair->route;
     const IbhNic *nic = pair->nic, *by = ibh_rails_nic(rails, route->oif);
-    const IbhPrefix whole = ibh_prefix_of_host(&route->to);
-    const IbhRemote *remote = ibh_nic_find_remote(nic, &whole);
+    const IbhPrefix peer = ibh_prefix_of_host(&route->to);
+    const IbhRemote *remote = ibh_nic_find_remote(nic, &peer);
     const gboolean is_by_other_rail = by && by != nic && by->status == IBH_NIC_RAIL,
                    is_longer = route->length > (remote ? remote->prefix.length : 0);
     const IbhLink *link = ibh_snapshot_link(rails->snapshot, route->oif);
     const char *name = link ? link->name : "another interface";
     char text[IBH_IP_STRLEN];
-    IbhRoute by_default;
+    IbhRoute unused;
 
-    if (!ibh_nic_is_usable(nic)) /* its routes are gone, so main's answer means nothing */
+    if (!ibh_nic_is_usable(nic)) /* the NIC's routes are gone, so main's answer means nothing */
         return NULL;
     if (route->table == IBH_TABLE_MAIN && route->gateway.family && is_by_other_rail && is_longer)
         return g_strdup_printf("main sends it through %s via %s", name, ibh_ip_format(&route->gateway, text));
-    if (pair->on_link || remote || ibh_want_default(rails, nic, route->to.family, &by_default))
+    if (pair->on_link || remote || ibh_want_default(rails, nic, route->to.family, &unused))
         return NULL;
     if (route->error == ENETUNREACH)
         return g_strdup("outside its subnets, and no route leads there");
+    /* the rail asks: main chose this very NIC, or judge.c is to report the error route or the local route */
     if (route->error || route->oif == nic->link->ifindex || route->type == RTN_LOCAL)
         return NULL;
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
@@ -166,7 +167,7 @@ static void free_hops(gpointer first)
 }
 
 /* If the kernel routes through the rail, the next hop is the gateway or the peer. If not, packets that are tied to the
- * rail can only go to a neighbour. */
+ * rail can only go to a neighbour: the next hop is the peer if the rail has the peer's subnet, and else unknown. */
 void ibh_probe_find_hops(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {
@@ -204,7 +205,7 @@ static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair)
             number_peer(probe, ibh_probe_peer(pair));
         g_array_append_vals(probe->pairs, pair, 1);
     }
-    ibh_probe_find_hops(probe);
+    ibh_probe_find_hops(probe); /* ibh_probe_new() found hops, too, but did not know the routes */
 }
 
 void ibh_probe_leave_to_main(IbhProbe *probe)
@@ -225,9 +226,9 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
-/* Adds each address once. The list may name this host, too, if it names all hosts of a fabric. --probe sends no echoes
- * to this host's own addresses (for example a VIP on lo). But a rail that has the subnet of such an address asks for
- * the address, because another host may have it, too. */
+/* Adds each address once. A list of all hosts of a fabric also names this host. --probe sends no echoes to this host's
+ * own addresses (for example a VIP on lo). But because another host may have such an address, too, one rail with the
+ * subnet of the address asks who has the address. If a rail serves the address, no other rail may ask. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -338,7 +339,8 @@ gboolean ibh_probe_is_direct(const IbhProbePair *pair)
     return pair->hop && ibh_ip_equal(&pair->hop->ip, &pair->route.to);
 }
 
-/* The pairs of one peer are adjacent. */
+/* The pairs of one peer are adjacent. For an unknown address, the first look-up returns 0, and the pair with the index
+ * 0 has another peer. */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
     guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip));
@@ -380,6 +382,7 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
 
         if (!hop)
             continue;
+        /* the hardware address of an entry that the kernel made without asking comes from no neighbour */
         lladdr = ibh_lladdr_from_bytes(neighbour->lladdr,
                                        ibh_neighbour_is_unasked(hop->link, neighbour) ? 0 : neighbour->lladdr_len);
         if (!hop->is_begun) {

@@ -51,7 +51,7 @@ typedef struct {
 #define IBH_PROBE_CLAIMS 8 /* the most hardware addresses that IbhProbeHop keeps as claimants */
 
 /* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address. Also a solicitation
- * that this host sends, which only asks. */
+ * that this host sends, which only asks: of this solicitation, only `to` counts. */
 typedef struct {
     IbhIp from;       /* the IP address that is claimed */
     IbhIp to;         /* the target of the ARP packet or of our solicitation; all zeros in a neighbour advertisement */
@@ -89,9 +89,9 @@ struct IbhProbeHop {
     gboolean is_answered;      /* a host answered the kernel */
     guint questions;           /* IPv4: how often the kernel or --probe asked */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
-    gboolean forged; /* a host claims the address with another host's hardware address: the kernel may believe it */
+    gboolean forged; /* a host claims the address in another host's name, and the kernel may believe the claim */
     guint n_claims;
-    IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; when all are used, others are not kept */
+    IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
 };
 
 /* An address of this host. Pairs send from it, or it is in IbhProbe.own; either way, --probe asks who else has it. */
@@ -176,8 +176,9 @@ struct IbhProbePair {
     /* stages: question, answer, entry */
     IbhProbeHop *hop; /* the next hop of the pair's packets: the peer or a gateway; NULL: unknown */
     /* stage: sent */
-    IbhProbeEcho *echoes; /* array of probe->count elements */
-    int sent, received;
+    IbhProbeEcho *echoes;   /* array of probe->count elements */
+    int sent;               /* how many echoes were sent */
+    int received;           /* how many of their replies were delivered */
     int send_error;         /* the errno of the last echo that could not be sent; 0: none */
     gboolean left;          /* an echo was seen to leave through the pair's NIC */
     gboolean is_translated; /* the last echo left with other addresses than the pair's */
@@ -240,12 +241,12 @@ struct IbhProbe {
     GArray *forgeries;    /* IbhProbeForgery */
     GArray *children;     /* IbhLladdr: hardware addresses in our NICs' forwarding tables; macvlans in other network
                              namespaces have some of them */
-    GHashTable *numbers;  /* IbhIp → the index of the peer's first pair, or of another pair if the peer has none */
+    GHashTable *numbers;  /* IbhIp → the index of the peer's first pair; meaningless if the peer has no pair */
     IbhProbeEcho *echoes; /* `count` for each pair */
     guint count;          /* echoes of each pair */
     gboolean rdma;        /* send RDMA requests, too */
     gboolean hears;       /* the packet socket missed no packet that passed the NICs */
-    guint32 tag;          /* in each echo of this run, so that the filter in the kernel recognises it */
+    guint32 tag;          /* in each echo of this run, so that the filter in the kernel recognises the echo */
     gboolean interrupted; /* a signal ended the run */
     gboolean was_full[2]; /* the neighbour table of IPv4 and IPv6 was full during the run */
     GHashTable *facts;    /* (ifindex, fact) → gint64; see ibh_probe_fact() */
@@ -287,8 +288,8 @@ void ibh_probe_find_hops(IbhProbe *probe);
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if none was made */
 /* Returns the claim of this hardware address; NULL if there is none. */
 IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);
-/* TRUE if this hardware address claims the hop's address, or is in the kernel's neighbour entry for it. FALSE if the
- * length of the hardware address is 0. */
+/* TRUE if this hardware address claims the hop's address, or was in the kernel's neighbour entry after a pair began
+ * (IbhProbeHop.lladdr). FALSE if the length of the hardware address is 0. */
 gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr);
 gboolean ibh_hop_has_answer(IbhProbeHop *hop);  /* TRUE if a host answered a question of this host */
 gboolean ibh_hop_has_virtual(IbhProbeHop *hop); /* TRUE if a virtual router claims the address */
@@ -297,13 +298,13 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
 
 /* Replaces the gateway and NIC of the matching route with those that the kernel uses, and notes whether an ICMP
  * redirect made the gateways differ. `pair->route` is the answer with IbhLookup.match; `used` is the answer to the same
- * question without it. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
+ * question without `match`. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out the pairs that the main table decides about. There are two cases. In the first, the peer is beyond the
  * rail's subnets and remote=, the rail has no gateway of its own, and the kernel finds no route, or a route through
- * another NIC. In the second, main's route to the peer leads to another rail's gateway, and its prefix is longer than
- * the rail's remote= (or than 0, without remote=). A NIC without carrier keeps its pairs. Call it when the routes of
- * all pairs are known. */
+ * another NIC. In the second, main's route to the peer leads to another rail's gateway, and the route's prefix is
+ * longer than that of the rail's remote= for the peer (or than 0, without such a remote=). A NIC that is down, or has
+ * no carrier, keeps its pairs. Call this function when the routes of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
@@ -338,7 +339,7 @@ typedef struct {
 } IbhShot;
 
 /* Begins pairs, and gives pairs their turns. Returns TRUE if `ret_shot` should be sent now, and FALSE if nothing
- * should be sent before `ret_due`, unless a packet comes in, or ibh_probe_learn() is called. */
+ * should be sent before `ret_due`, unless a packet comes in, or ibh_probe_learn() or ibh_flight_end() is called. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due);
 /* Notes that the packet was sent, or could not be sent. */
 void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
@@ -353,8 +354,8 @@ typedef struct {
 } IbhNeighbourTable;
 
 /* Returns how many entries --probe may add. The table may become half full: beyond gc_thresh2, which is half of
- * gc_thresh3 by default, the kernel deletes old entries, perhaps those of other programs. If the table is fuller
- * already, --probe may use half of what is free. */
+ * gc_thresh3 by default, the kernel deletes old entries, perhaps those of other programs. If the table is half full or
+ * fuller already, --probe may use half of what is free. Returns 0 if the limit is unknown. */
 guint ibh_probe_room(const IbhNeighbourTable *table);
 
 /* ---- packets ---- */
@@ -398,7 +399,7 @@ typedef struct {
     gsize length;         /* bytes of `icmp` that were read */
     gsize cut;            /* bytes of `icmp` that were cut off */
     gsize total;          /* bytes of the packet or fragment, with its IP header; 0 for a delivered packet */
-    gboolean is_fragment; /* the first fragment of a packet that was heard; the others are ignored */
+    gboolean is_fragment; /* this is the first fragment of a packet that was heard; later fragments are ignored */
 } IbhPacket;
 
 /* Returns the offset of ICMP in an IPv4 packet; 0 if the packet is not ICMP. */
@@ -415,15 +416,15 @@ typedef struct {
     gboolean outgoing;
     const guint8 *bytes;
     gsize length;
-    IbhLladdr sender;
+    IbhLladdr sender; /* the hardware address that the frame came from; length 0: unknown */
 } IbhHeard;
 
 /* Takes everything that a packet proves. */
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
 /* Returns the operation of an ARP packet of IPv4; 0 if the frame is something else. */
 guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
-/* Takes a claim that came in through this NIC. Notes a forgery if the claim names another hardware address than the one
- * that the frame comes from, unless the claim names a virtual router. */
+/* Takes a claim that came in through this NIC. If the claim is a forgery, notes only the forgery. A claim is a forgery
+ * if it names another hardware address than the one that the frame comes from, and does not name a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
 /* Returns a source of another NIC, in the same IPv4 subnet, that can ask for the address of `source` and name itself as
  * the sender; NULL if there is none, and always in IPv6. A proxy answers this question, but not the question that the
@@ -448,9 +449,9 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 /* Sets the causes of all pairs, and the findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has it */
-/* Lists the hardware addresses that claim an IP address on any rail. Leaves out the hardware address of a virtual
- * router, unless replies to echoes came from it, and in IPv6 that of a proxy: neither proves that one more host has the
- * IP address. Returns how many are listed. */
+/* Lists the hardware addresses that claim an IP address on any rail, and returns how many are listed. Leaves out those
+ * of virtual routers, except a virtual router from which replies to echoes came. In IPv6, also leaves out those of
+ * proxies. They do not prove that one more host has the IP address. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */

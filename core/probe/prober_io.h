@@ -12,12 +12,14 @@
 #include <poll.h>
 #include <stddef.h>
 
-/* The order of the descriptors in IbhProber.fds, for which the loop waits. The first is a packet socket, which hears
- * what leaves through any NIC, and what comes in, even if this host then drops it. Source i has two more, at
- * IBH_ECHOES + 2 * i and at IBH_ASKER + 2 * i: a raw socket for echoes, bound to the source's address (if it could not
- * be opened, a negative errno), and a socket to the process that sends the source's RDMA requests (-1 if there is
- * none). Each source has its own process, because a process may block for ever. */
-enum { IBH_EAR, IBH_ECHOES, IBH_ASKER };
+/* Where a descriptor is in IbhProber.fds, for which the loop waits. Source i has the descriptors at IBH_ECHOES + 2 * i
+ * and at IBH_ASKER + 2 * i. */
+enum {
+    IBH_EAR,    /* a packet socket; hears what leaves through any NIC, and what comes in, even if this host drops it */
+    IBH_ECHOES, /* a raw socket for echoes, bound to the source's address; a negative errno if it could not be opened */
+    IBH_ASKER   /* a socket to the process that sends the source's RDMA requests; -1 if there is no process. Each source
+                   has its own process, because a process may block for ever. */
+};
 
 typedef struct {
     IbhProbe *probe;
@@ -28,7 +30,7 @@ typedef struct {
     gint64 shown;            /* when progress was last shown; at the start, a time in the future */
     struct pollfd *fds;
     guint n_fds;
-    int tcp, solicit; /* raw sockets of IPv6 that only send; -1 without IPv6 */
+    int tcp, solicit; /* raw sockets of IPv6 that only send, SYNs and solicitations; -1 without IPv6 */
     guint8 *bytes;    /* room for one packet */
     gint64 next;      /* the earliest time for the next packet */
 } IbhProber;
@@ -37,13 +39,13 @@ typedef union {
     struct sockaddr generic;
     struct sockaddr_in four;
     struct sockaddr_in6 six;
-    struct sockaddr_ll link; /* with room for 20 bytes of InfiniBand */
-    guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX];
+    struct sockaddr_ll link;
+    guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX]; /* `link` with InfiniBand's 20 bytes */
 } IbhSockAddress;
 
 /* ---- run_io.c ---- */
 
-/* Asks all pairs. Afterwards, ibh_probe_judge() can judge `probe`. */
+/* Asks all pairs. If it returns TRUE, ibh_probe_judge() can judge `probe`. */
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean shows_progress,
                        GError **error);
 
@@ -65,9 +67,11 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 /* ---- wire_io.c: functions that send return 0 or an errno ---- */
 
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
-/* Asks through this link for the hardware address of `whom`. In IPv4, the question names `from` as its sender. */
+/* Asks through this link for the hardware address of `whom`. In IPv4, the question names `from` as its sender. If the
+ * link has no hardware address, sends nothing, and returns 0. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
-/* Waits until something comes in, or until this time, and takes what came in. Returns FALSE if nothing came in. */
+/* Waits until something comes in, until this time, or until a signal, and takes what came in. Returns FALSE if nothing
+ * came in. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Reads what has come in. Returns TRUE if the packet socket has missed no packet so far. */
 gboolean ibh_prober_read_rest(IbhProber *prober);

@@ -5,8 +5,8 @@
  * even "no such service", proves that RDMA works.
  *
  * With Soft-RoCE, a process that ends a request can block for ever in the kernel if the host's firewall drops the
- * packets. So child processes send the requests, and --probe does not wait for them to end. For each request, the
- * parent sends the index of a pair to a child, and the child tells how far the request came.
+ * packets. So child processes send the requests, and --probe does not wait until these processes end. For each
+ * request, the parent sends the index of a pair to a child, and the child tells how far the request came.
  */
 #include "host/tree.h"
 #include "probe/prober_io.h"
@@ -38,7 +38,7 @@ enum {
 
 /* How far the request of a pair has come. */
 typedef struct {
-    guint32 pair;
+    guint32 pair; /* the index of the pair */
     IbhCause cause;
     int error; /* errno; 0: none */
 } Result;
@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct {
     const IbhProbe *probe;
-    int parent;  /* the socket to the parent, which sends a guint32 and receives a Result */
+    int parent;  /* the socket to the parent, which sends the index of a pair (guint32), and receives Results */
     int channel; /* DEVICE; -1 if it could not be opened */
     int error;   /* why it could not be opened; ENOENT: the module rdma_ucm is not loaded */
 } Asker;
@@ -109,13 +109,14 @@ static void begin_request(const Asker *asker, guint32 i)
      */
     if (cause != IBH_RDMA_REFUSED && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
+    /* without an error, IBH_RDMA_NO_WAY says that the kernel is resolving the address */
     tell_parent(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);
 }
 
 /* Does the next step of the request that the event is about. A positive status comes from the peer, a negative errno
  * from the kernel. Requests go to port 0, where no program can listen. This process does not end finished requests,
  * because that may block. Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the command ends with the last
- * field that they know. */
+ * field that they know, `reserved`, which follows `id`. */
 static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
@@ -151,10 +152,10 @@ static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *eve
     tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
-/* Runs the child. It exits when the parent closes the socket, but the kernel may block the exit for ever. So it first
- * closes all other descriptors that it inherited: a program that reads the parent's output waits until no process has
- * the output open. It opens the channel itself, because the kernel accepts commands only from the process that opened
- * the channel. */
+/* Runs the child. The child exits when the parent closes the socket, but the kernel may block the exit for ever. So the
+ * child begins by closing all other descriptors that it inherited: a program that reads the parent's output waits until
+ * no process has the output open. The child opens the channel itself, because the kernel accepts commands only from the
+ * process that opened the channel. */
 G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
 {
     Asker asker = {.probe = probe, .parent = parent};
@@ -249,7 +250,8 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         pair->rdma_error = EAGAIN;
         return EAGAIN;
     }
-    /* If this fails, the pair stays IBH_RDMA_UNASKED; then flight.c sets IBH_RDMA_BLOCKED. */
+    /* If this fails, `pair->rdma` stays as it is. If it is still IBH_RDMA_UNASKED at the end, flight.c sets
+     * IBH_RDMA_BLOCKED. */
     (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL);
     return 0;
 }

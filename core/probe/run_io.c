@@ -29,7 +29,7 @@ static void on_signal(int number)
     was_interrupted = 1;
 }
 
-/* Sends the packet, and notes the result. */
+/* Sends the packet, and notes the result. But if the neighbour table or a queue is full, puts an echo off. */
 static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
     IbhProbePair *pair = shot->pair;
@@ -70,7 +70,8 @@ static gboolean read_neighbours(IbhProber *prober, GError **error)
 }
 
 /* Sends, receives and waits until all pairs are gone, or a signal comes. Deletes the neighbour entry that a finished
- * pair added, which makes room for the entry of another pair. Each line of progress overwrites the last one. */
+ * pair added, which makes room for the entry of another pair; but a fixed entry is another program's, and stays. Each
+ * line of progress overwrites the last one. */
 static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
     IbhFlight *flight = &prober->flight;
@@ -118,10 +119,10 @@ static void wait_until(IbhProber *prober, gint64 until)
         (void)ibh_prober_wait(prober, until);
 }
 
-/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address. In IPv4, this
- * question names no sender (RFC 5227), so no proxy answers it. Then another rail, if one has the subnet, asks for the
- * same address and names itself as the sender: a proxy answers this second question, up to 0.8 s late. Returns the time
- * until which answers may come. */
+/* Asks which other hosts have our own addresses, or answer for them. The NIC of each source asks for the source's
+ * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. Then another rail, if
+ * one has the subnet, asks for the same address and names itself as the sender: a proxy answers this second question,
+ * up to 0.8 s late. Returns the time until which answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;

@@ -55,18 +55,18 @@ static void filter_ear(int fd, guint32 tag)
         IF(4, ETH_P_ARP, HEAD, 5),
         IF(5, ETH_P_IPV6, SIX, 6),
         IF(6, ETH_P_IP, 7, DROP),
-        LOAD(BPF_B, BPF_ABS, 9),
+        LOAD(BPF_B, BPF_ABS, 9), /* the protocol in IPv4 */
         IF(8, IPPROTO_ICMP, 9, DROP),
         BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), /* X = the length of the IPv4 header */
-        LOAD(BPF_W, BPF_IND, 8),
+        LOAD(BPF_W, BPF_IND, 8),                /* the tag, if the packet is an echo */
         IF(11, tag, WHOLE, HEAD),
-        LOAD(BPF_B, BPF_ABS, 6), /* SIX */
+        LOAD(BPF_B, BPF_ABS, 6), /* SIX: the next header in IPv6 */
         IF(13, IPPROTO_ICMPV6, SIX_ECHO, 14),
         IF(14, IPPROTO_FRAGMENT, HEAD, 15),
         IF(15, IPPROTO_TCP, 16, DROP),
-        LOAD(BPF_H, BPF_ABS, 40),
+        LOAD(BPF_H, BPF_ABS, 40), /* the source port */
         IF(17, IBH_SYN_PORT, HEAD, DROP),
-        LOAD(BPF_W, BPF_ABS, 48), /* SIX_ECHO */
+        LOAD(BPF_W, BPF_ABS, 48), /* SIX_ECHO: the tag, if the packet is an echo */
         IF(19, tag, WHOLE, HEAD),
         RETURN(0),                  /* DROP */
         RETURN(HEAD_BYTES),         /* HEAD */
@@ -120,9 +120,9 @@ int ibh_socket_bind(int fd, const IbhProbeSource *source)
     return 0;
 }
 
-/* Opens a socket that receives only echo replies. Its filter has a bit for each type of ICMP that it drops: 32 bits in
- * IPv4, 256 in IPv6. Echoes are not fragmented, even if the kernel has learned a smaller MTU. Returns a negative
- * errno on failure, for example if the address is gone; other sources can still ask. */
+/* Opens a socket that receives only echo replies. Its filter has a bit for each type of ICMP, which is 1 if packets of
+ * this type are dropped: 32 bits in IPv4, 256 in IPv6. Echoes are not fragmented, even if the kernel has learned a
+ * smaller MTU. Returns a negative errno on failure, for example if the address is gone; other sources can still ask. */
 static int open_echoes(const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -146,7 +146,7 @@ static int open_echoes(const IbhProbeSource *source)
     return fd;
 }
 
-/* Opens a socket that only sends: its filter drops everything that comes in. */
+/* Opens a socket of IPv6 that only sends: its filter drops everything that comes in. Returns -1 on failure. */
 static int open_sender(int protocol, int option, int value)
 {
     struct sock_filter none[] = {RETURN(0)};
@@ -172,7 +172,7 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
         prober->fds[prober->n_fds++] = (struct pollfd){.fd = open_echoes(source), .events = POLLIN};
         prober->fds[prober->n_fds++] = (struct pollfd){.fd = -1, .events = POLLIN};
     }
-    prober->tcp = open_sender(IPPROTO_TCP, IPV6_CHECKSUM, 16);
+    prober->tcp = open_sender(IPPROTO_TCP, IPV6_CHECKSUM, 16); /* the kernel writes the checksum at this offset */
     prober->solicit = open_sender(IPPROTO_ICMPV6, IPV6_MULTICAST_HOPS, 255);
     ear = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
     prober->fds[IBH_EAR] = (struct pollfd){.fd = ear, .events = POLLIN};

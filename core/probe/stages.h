@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two tables. One has a row for each cause, which is something that can be wrong with a pair: its code, severity, words
- * and advice. The other has a row for each fact, which is something on this host that could drop packets.
+ * Two tables. One has a row for each cause, which is something that can be wrong with a pair. The row has the code, the
+ * severity, the words and the advice of a finding about the cause. The other table has a row for each fact, which is
+ * something on this host that could drop packets.
  */
 #pragma once
 
@@ -33,7 +34,7 @@ typedef enum {
     IBH_LOSS_TABLE,      /* the neighbour table was full */
     IBH_LOSS_UNHEARD,    /* this host dropped the answer to ARP */
     IBH_LOSS_HELD,       /* echoes do not leave through the rail, or a filter or a full queue refuses them */
-    IBH_LOSS_MARKED,     /* a look-up finds a route through the rail, but echoes meet an error route or none */
+    IBH_LOSS_MARKED,     /* a look-up finds a route through the rail, but echoes meet an error route or no route */
     IBH_LOSS_NO_WAY,     /* sending fails for another reason, mostly for lack of a route through this NIC */
     IBH_LOSS_DROPPED,    /* a reply came in, and this host dropped it */
     IBH_LOSS_MANGLED,    /* a reply came in with a wrong checksum */
@@ -42,7 +43,7 @@ typedef enum {
     IBH_LOSS_REFUSED,    /* the peer or a router sent an ICMP error */
     IBH_LOSS_SOME,       /* some echoes came back, others did not */
     IBH_LOSS_TRANSLATED, /* this host's address translation changed the echoes */
-    IBH_LOSS_DETOUR,     /* the peer is a neighbour, but the route has a gateway */
+    IBH_LOSS_DETOUR,     /* the peer is a neighbour, but the route has a gateway, which answers ARP */
     IBH_LOSS_GATEWAY,    /* the gateway does not answer ARP */
     IBH_LOSS_BEYOND,     /* the gateway answers ARP, and echoes left for it */
     IBH_LOSS_AFTER_ARP,  /* the peer answers ARP, and echoes left for it */
@@ -51,10 +52,10 @@ typedef enum {
     /* which NIC the rail's own traffic leaves through */
     IBH_WAY_NONE, /* the rail's own traffic has no route, or an error route */
     IBH_WAY_OTHER_NIC,
-    IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo left through another NIC */
+    IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo that is tied to no NIC left through another */
     /* what is wrong with the entry in this host's neighbour table */
     IBH_ENTRY_FIXED,      /* a permanent entry has another hardware address than the one that answers */
-    IBH_ENTRY_WRONG,      /* before the first packet, the entry had another hardware address */
+    IBH_ENTRY_WRONG,      /* before the first packet, the entry had another hardware address than those that answer */
     IBH_ENTRY_UNANSWERED, /* echoes come back, but nothing answers ARP */
     /* who answers for the next hop's address */
     IBH_PEER_FLUX,    /* several NICs of one host: they claim its other addresses together, too */
@@ -65,10 +66,10 @@ typedef enum {
     /* which way replies come */
     IBH_BACK_TRANSLATED, /* echoes left with other addresses than the pair's, and were answered */
     IBH_BACK_ENTRY,      /* the next hop sent the replies to another NIC of this host */
-    IBH_BACK_OTHER,      /* another host sent the replies to another NIC of this host */
+    IBH_BACK_OTHER,      /* replies came to another NIC of this host, and not from the next hop */
     IBH_BACK_SENDER,     /* a NIC that has another peer's address sent the replies, or the answer to the SYN */
-    IBH_BACK_STRANGER,   /* a NIC that has no peer's address sent them */
-    IBH_WAY_NOT_KNOWN,   /* no hardware address of the peer is known, so the sender cannot be judged */
+    IBH_BACK_STRANGER,   /* a NIC that has no peer's address sent the replies, or the answer to the SYN */
+    IBH_WAY_NOT_KNOWN,   /* neither neighbour entry nor replies tell a hardware address: the sender cannot be judged */
     /* what happens to packets of full size */
     IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link, and accept_ra_mtu is on */
     IBH_SIZE_PIECES,  /* replies come in fragments */
@@ -81,7 +82,7 @@ typedef enum {
     IBH_RDMA_UNASKED,   /* no request was sent yet */
     IBH_RDMA_NO_ECHO,   /* not asked: no echo came back, and the hardware address is not known */
     IBH_RDMA_NO_MODULE, /* the module rdma_ucm is not loaded */
-    IBH_RDMA_FILTERED,  /* this host's firewall would drop the request */
+    IBH_RDMA_FILTERED,  /* this host's firewall or queue would drop the request */
     IBH_RDMA_BLOCKED,   /* the process that sends requests hangs */
     IBH_RDMA_NO_DEVICE, /* the NIC has no RDMA device */
     IBH_RDMA_NO_GID,    /* the RDMA device has no GID for the source address */

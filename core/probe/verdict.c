@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides who is at fault. Pairs share findings if they have the same cause in the same words, which is possible
- * because these words name neither the pair's own rail nor its peer. Whether a peer, a rail or single pairs are to
- * blame depends on which pairs have the cause, and which do not.
+ * Decides who is at fault. Pairs that have the same cause in the same words share findings. The words of different
+ * pairs can be the same, because these words name neither the pair's own rail nor its peer. Whether a peer, a rail or
+ * single pairs are to blame depends on which pairs have the cause, and which do not.
  */
 #include "probe/probe.h"
 
@@ -105,8 +105,8 @@ static gboolean could_drop(const IbhProbePair *pair, IbhProbeFact fact)
     }
 }
 
-/* Adds the facts that could have dropped the pair's packets. Facts differ between rails, but pairs with different facts
- * share a finding. Filters are the same for all rails, so the first pair adds them. */
+/* Adds the facts that could have dropped the pair's packets. Each pair of a finding adds its facts, because facts
+ * differ between rails. But filters are the same for all rails, so only the first pair adds the filters. */
 static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean is_first, GPtrArray *whys,
                       GPtrArray *advice)
 {
@@ -136,7 +136,7 @@ static void report_share(const Charge *charge, Share share)
     IbhFinding *finding;
 
     IBH_EACH_POINTER (const IbhProbePair, pair, charge->pairs) {
-        /* a finding about who has an address names the next hop, which has the address */
+        /* a finding about who has an address names the next hop, which has the address, and may be a gateway */
         const IbhIp *peer = at_peer && row->stage == IBH_STAGE_ANSWER && row->place == IBH_AT_PEER
                                 ? &pair->hop->ip
                                 : ibh_probe_peer(pair);
@@ -161,6 +161,7 @@ static void report_share(const Charge *charge, Share share)
         return;
     to = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
     by = ibh_probe_join_names(rails, IBH_PROBE_NAMED, 0);
+    /* single pairs of one rail are named like the pairs of a rail that is to blame: first the rail, then the peers */
     of_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
     who = at_peer    ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
           : of_rails ? g_strdup_printf("%s to %s", by, to)

@@ -13,11 +13,11 @@
 static void report_unasked(IbhProbe *probe)
 {
     const guint n = probe->peers->len;
-    g_autofree guint *rails = g_new0(guint, n);
+    g_autofree guint *skipped_by = g_new0(guint, n);
     g_autofree const char **reasons = g_new0(const char *, n);
 
     IBH_EACH (const IbhProbeUnasked, one, probe->unasked) {
-        if (++rails[one->peer] == probe->nics->len)
+        if (++skipped_by[one->peer] == probe->nics->len)
             reasons[one->peer] = one->why;
     }
     for (guint first = 0; first < n; first++) {
@@ -41,8 +41,8 @@ static void report_unasked(IbhProbe *probe)
     }
 }
 
-/* Names NICs that should be rails, but could not be programmed, so they were not probed. Makes no finding with --iface,
- * which probes such NICs, too. */
+/* Names NICs that should be rails, but could not be programmed, so they were not probed. Makes no finding with --iface:
+ * then the NICs that --iface names are probed, even if they are no rails. */
 static void report_blocked(IbhProbe *probe)
 {
     IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
@@ -57,12 +57,13 @@ static void report_blocked(IbhProbe *probe)
     }
 }
 
-/* If each rail asked each peer and reaches some, but no two rails reach the same peer, the rails are on separate wires.
- * The finding names what each rail reaches, because only a person knows whether the cables are as intended. */
+/* Makes a finding if each of several rails asked all peers and reaches some, but no two rails reach the same peer: then
+ * the rails are on separate wires. A rail reaches a peer if a reply came in, even if this host dropped the reply. The
+ * finding names what each rail reaches, because only a person knows whether the cables are as intended. */
 static void report_separate_wires(IbhProbe *probe)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree guint *by = g_new0(guint, probe->peers->len);
+    g_autofree guint *reached_by = g_new0(guint, probe->peers->len);
 
     if (probe->nics->len < 2 || probe->pairs->len != probe->nics->len * probe->peers->len)
         return;
@@ -73,7 +74,7 @@ static void report_separate_wires(IbhProbe *probe)
         IBH_EACH_PAIR (pair, probe) {
             if (pair->nic != nic || !(pair->received || pair->dropped))
                 continue;
-            if (by[pair->peer]++)
+            if (reached_by[pair->peer]++)
                 return;
             g_array_append_val(reached, *ibh_probe_peer(pair));
         }
@@ -103,9 +104,9 @@ typedef enum {
     N_KINDS
 } Kind;
 
-/* TRUE if the only host that claims our address is also the only one that claims the addresses of this rail's peers or
- * gateways, and all echoes come back: then it is the router of a private VLAN, which rightly answers for all hosts on
- * the VLAN, and forwards packets between them. */
+/* TRUE if our address has one claimant, which is also the only claimant of each next hop of this rail, and if all
+ * echoes of the rail come back: then the claimant is the router of a private VLAN, which rightly answers for all hosts
+ * on the VLAN, and forwards packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
@@ -214,6 +215,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
                 if (whos[i] != who || same->ip.family != hop->ip.family)
                     continue;
                 g_array_append_val(ips, same->ip);
+                /* a finding about a NIC of this host is about the NIC that answers, and not about the rail */
                 if (kind != AS_OWN_NIC)
                     g_ptr_array_add(ifaces, (char *)(guintptr)same->link->name);
                 for (guint k = 0; kind == AS_OWN_NIC && k < same->n_claims; k++) {

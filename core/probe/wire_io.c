@@ -16,14 +16,14 @@
 
 /* ---- sending ---- */
 
-/* Sets when the next packet may leave. If this one left late, the next ones may follow faster. */
+/* Sets when the next packet may leave. If a packet left late, the packets after it may follow faster. */
 static void pace(IbhProber *prober)
 {
     prober->next = MAX(prober->next, g_get_monotonic_time() - LATE_MAX) + IBH_PROBE_SPACING;
 }
 
 /* An ARP request goes to the link's broadcast address. On InfiniBand this address has 20 bytes, for which
- * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of the address (RFC 4291, 2.7.1);
+ * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of `whom` (RFC 4291, 2.7.1);
  * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends itself, so
  * evidence.c hears only the requests of the kernel and of other programs. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
@@ -147,8 +147,9 @@ static gboolean take_heard(IbhProber *prober)
     return length >= 0;
 }
 
-/* Reads the packet socket first, because the kernel gives it a packet before the other sockets. Throws away the ICMP
- * errors that the sockets for echoes report, because the packet socket has heard them. */
+/* Reads the packet socket first, because the kernel gives each packet to this socket before it gives the packet to a
+ * socket for echoes. Throws away the ICMP errors that the sockets for echoes report, because the packet socket has
+ * heard the ICMP errors, too. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
     const gint64 left = MAX(until - g_get_monotonic_time(), 0);

@@ -105,6 +105,8 @@ const char *ibh_probe_route_of_error(int error)
                                    : NULL;
 }
 
+/* Returns in words why the kernel refused to route or send a packet. If the kernel refused nothing (0), no finding has
+ * this text. */
 static char *name_refusal(int error)
 {
     const char *route = ibh_probe_route_of_error(error);
@@ -149,7 +151,7 @@ static char *name_nic(const IbhProbePair *pair, int ifindex)
     return g_strdup(link == ibh_probe_link(pair) ? "this NIC" : link ? link->name : "another interface");
 }
 
-/* Returns a text that names the route that the kernel found. */
+/* Returns a text that names the route that the kernel found; "its routing" if the kernel told no table. */
 static char *name_route(const IbhLookup *route)
 {
     const IbhPrefix prefix = ibh_prefix_of(&route->to, route->length);
@@ -176,7 +178,7 @@ static char *value_of_word(gconstpointer of, const char *word)
     return g_strdup(words->value);
 }
 
-/* Makes the values of all words, whichever of them the text has: a report has few texts. */
+/* Makes the values of all words, also of words that the text lacks: a report has few texts, so this costs little. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {
@@ -187,7 +189,8 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
     const IbhLink *link = ibh_probe_link(pair), *way = ibh_snapshot_link(pair->probe->rails->snapshot, route->oif);
     g_autofree char *via = hop ? name_ip(&hop->ip) : g_strdup(""), *refuser = name_ip(&pair->refused_by);
     const gboolean is_sender_foreign = pair->sender.len && hop && !ibh_hop_has(hop, &pair->sender);
-    const gboolean is_direct = !hop || ibh_probe_is_direct(pair), is_peer = ibh_ip_equal(&pair->refused_by, &route->to);
+    const gboolean is_direct = !hop || ibh_probe_is_direct(pair), /* an unknown next hop counts as the peer */
+        is_refused_by_peer = ibh_ip_equal(&pair->refused_by, &route->to);
     const Word words[] = {
         {"if", ibh_text_shell_word(link->name)},
         {"rail", g_strdup(link->name)},
@@ -213,7 +216,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"leaves from", name_ip(&pair->leaves_from)},
         {"leaves to", name_ip(&pair->leaves_to)},
         {"refused by", g_strdup(refuser)},
-        {"refuser", is_peer ? g_strdup("the peer itself") : g_strdup_printf("%s, on the way,", refuser)},
+        {"refuser", is_refused_by_peer ? g_strdup("the peer itself") : g_strdup_printf("%s, on the way,", refuser)},
         {"icmp", name_icmp(pair)},
         {"reply if", name_nic(pair, pair->reply_ifindex)},
         {"foreign", ibh_lladdr_format(is_sender_foreign ? &pair->sender : &pair->syn_sender)},
@@ -223,6 +226,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"passed", g_strdup_printf("%u", pair->mtu.passed)},
         {"piece", g_strdup_printf("%u", pair->mtu.fragment)},
         {"told by", name_ip(&pair->mtu.limited_by)},
+        /* without an errno, an event of the connection manager did not come in time */
         {"rdma error", g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT))},
         {NULL, NULL}};
     g_autofree char *filled = ibh_text_fill_in(text, value_of_word, words);

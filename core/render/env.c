@@ -23,7 +23,7 @@ gboolean ibh_render_is_plain(const char *name)
     return name[0] && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-@+")];
 }
 
-/* Returns the GID of an address of the rail, or NULL. RoCE v2 comes before v1, and IPv4 before IPv6. */
+/* Returns the GID of an address of the rail, or NULL. Prefers RoCE v2 to v1 and, within a version, IPv4 to IPv6. */
 static const IbhGid *find_own_gid(const IbhPort *port, const IbhPortNic *nic)
 {
     const IbhGid *best = NULL;
@@ -70,8 +70,9 @@ static gboolean has_port(const GArray *rails, const IbhPort *port)
     return FALSE;
 }
 
-/* Returns the rails that jobs can use, and writes why other rails are left out. Appends "mlx5_0:1,mlx5_1:1" to
- * `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1" to `ret_ifaces`. */
+/* Of the rails that --iface covers, returns those that jobs can use, and writes why others are left out. Appends
+ * "mlx5_0:1,mlx5_1:1" to `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1" to
+ * `ret_ifaces`. */
 static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric, GString *ret_ports,
                           GString *ret_ifaces)
 {
@@ -130,8 +131,9 @@ static void put_gids(GString *out, const GArray *rails)
 }
 
 /* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs at least two RoCE
- * rails, each with an IPv4 address and subnet. NCCL compares all subnets at one prefix length, by default 24. So we
- * write the shortest length among these subnets, and write nothing if two subnets are equal at that length. */
+ * rails, and each RoCE rail needs an IPv4 address and subnet. NCCL compares all subnets at one prefix length, by
+ * default 24. So we write the shortest length among these subnets, and write nothing if two subnets are equal at that
+ * length. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);

@@ -2,7 +2,7 @@
 /*
  * --probe for people: one row for the peers of a rail that are in the same state. If there are several rails and many
  * peers, and peers of a rail differ, each rail has one row that counts its peers, and the rows of the worst states
- * follow. The findings, below, say who is at fault.
+ * follow. The findings, which follow the rows, say who is at fault.
  */
 #include "report/report.h"
 
@@ -60,7 +60,7 @@ static void add_row(const IbhReport *report, const Row *row)
                  row->state);
 }
 
-/* Sorts the worst rows first: those that lost the most echoes, then those that sent the most. */
+/* Sorts the worst rows first: those that lost the most echoes; of rows that lost as many, those that sent the most. */
 static int compare_rows(gconstpointer a, gconstpointer b)
 {
     const Row *one = *(Row *const *)a, *other = *(Row *const *)b;
@@ -78,7 +78,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
 
     for (guint rail = 0; rail < probe->nics->len; rail++) {
         const IbhNic *nic = probe->nics->pdata[rail];
-        /* For each peer, the problems in words; "" for no problem, NULL if the peer has no result. */
+        /* For each peer, the problems in words, or why the peer was not asked; "" for no problem, NULL: no result. */
         g_autofree const char **problem_of = g_new0(const char *, probe->peers->len);
         const char *first = NULL;
         guint right = 0, n = 0;
@@ -136,7 +136,7 @@ void ibh_rows_add_pairs(const IbhReport *report)
     g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT), *names = NULL;
     guint wrong = 0, last = G_MAXUINT;
 
-    if (!report->probe->nics->len)
+    if (!report->probe->nics->len) /* no NIC asks: say why */
         ibh_rows_add_verdict(report);
     if (rows->len)
         ibh_rows_add(report, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
@@ -153,7 +153,7 @@ void ibh_rows_add_pairs(const IbhReport *report)
     }
     if (wrong > WORST_MAX)
         ibh_rows_add(report, "and %u more", wrong - WORST_MAX);
-    /* A pair has no result if it was not finished when the run was interrupted. */
+    /* A pair has no result if it was not finished when the run was interrupted. These pairs are ordered by peer. */
     IBH_EACH (const IbhProbeUnasked, one, unfinished) {
         if (one->peer != last)
             g_array_append_val(peers, g_array_index(report->probe->peers, IbhIp, one->peer));

@@ -48,9 +48,9 @@ typedef struct {
     int status; /* the exit status of an error, whose text is `message` */
     const char *message;
     const GPtrArray *ops;      /* const IbhOp *: what --apply would do (--plan), or what was done and not taken back */
-    const GPtrArray *errors;   /* char *: operations that failed */
+    const GPtrArray *errors;   /* char *: messages about operations that failed */
     gboolean forgets;          /* --undo: no hold could be saved */
-    gboolean holds;            /* --undo: a hold was saved */
+    gboolean holds;            /* --undo: the saved state has holds */
     int confirm;               /* --apply: seconds until the previous state comes back, unless confirmed; 0: never */
     const GPtrArray *findings; /* IbhFinding * */
     const IbhProbe *probe;     /* --probe; already judged */
@@ -80,13 +80,14 @@ gboolean ibh_report_is_ok(const IbhReport *report);
 
 /* ---- what the writers share ---- */
 
-/* FALSE if the NIC has the finding carrier-down, which is also about a link that the administrator set down. */
+/* FALSE if the NIC has the finding carrier-down, which is also about a link that the administrator set down. Looks at
+ * nothing else: TRUE if another finding, such as port-not-active, says that the NIC has no carrier. */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
-guint ibh_report_count_standing(const IbhReport *report); /* counts the shown rails that have carrier */
-/* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) about which --check asked nothing, because the NIC has no
- * subnet around them. */
+guint ibh_report_count_standing(const IbhReport *report); /* counts the shown rails without carrier-down */
+/* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) from which --check asks about no other host, mostly
+ * because no subnet, remote= or on-link route of the rail names such hosts. IBH_ADDRESSES_CHECKED are all others. */
 typedef enum { IBH_ADDRESSES_ALL, IBH_ADDRESSES_CHECKED, IBH_ADDRESSES_UNCHECKED } IbhAddresses;
-/* Returns texts (char *) such as "172.16.34.2/24". */
+/* Returns the NIC's addresses that count (ibh_address_counts()), as texts (char *) such as "172.16.34.2/24". */
 GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which);
 /* 1: no problem; 0: problems; -1: the only problem is that it is not known which host answered */
 int ibh_pair_verdict(const IbhProbePair *pair);

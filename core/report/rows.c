@@ -87,7 +87,7 @@ void ibh_rows_put(const IbhReport *report)
 char *ibh_names_shorten(const GPtrArray *names)
 {
     GString *text = g_string_new(NULL);
-    const guint shown = names->len > NAMES_MAX + 1 ? NAMES_MAX : names->len;
+    const guint shown = names->len > NAMES_MAX + 1 ? NAMES_MAX : names->len; /* never "and 1 more" */
 
     for (guint i = 0; i < shown; i++)
         g_string_append_printf(text, "%s%s", !i ? "" : i + 1 == names->len ? " and " : ", ", (char *)names->pdata[i]);

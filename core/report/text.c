@@ -40,8 +40,8 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
 }
 
 /* Adds the findings about `rail`. If `rail` is NULL, adds the findings about NICs that are not rails, about several
- * NICs together (the finding has no text for each of them), and about the host. The row of a single NIC has its port,
- * such as "mlx5_1/1", which identifies the cable. */
+ * NICs for which the finding has no texts (one row for these NICs together), and about the host. The row of a single
+ * NIC has its port, such as "mlx5_1/1", which identifies the cable. */
 static void add_findings(const IbhReport *report, const IbhNic *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -50,9 +50,9 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
 
         /* Leave out notes, but not a note that a rail is down or away, or that the configuration is not in force:
          * whoever edits the configuration expects an effect. */
-        const gboolean has_notes = ibh_finding_is_down(finding) || g_str_equal(finding->code, "not-in-force");
+        const gboolean shows_notes = ibh_finding_is_down(finding) || g_str_equal(finding->code, "not-in-force");
 
-        if (finding->severity == IBH_INFO && !has_notes)
+        if (finding->severity == IBH_INFO && !shows_notes)
             continue;
         IBH_EACH_POINTER (char, iface, finding->ifaces) {
             const IbhSeverity severity = ibh_finding_severity_for(finding, iface);
@@ -60,12 +60,13 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
             const IbhLink *link = ibh_snapshot_link_by_name(report->rails->snapshot, iface);
             const char *port = link ? link->rdma : "";
 
-            if (severity == IBH_INFO && !has_notes)
+            if (severity == IBH_INFO && !shows_notes)
                 continue;
             if (!said && finding->ifaces->len > 1) {
                 g_ptr_array_add(together, iface);
                 continue;
             }
+            /* Of a NIC that is gone, take the port that it had. */
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
             if (rail ? g_str_equal(rail->link->name, iface) : !is_among_rails(report, iface))
@@ -91,8 +92,8 @@ static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
     return addresses->len ? ibh_texts_join(addresses, " ") : g_strdup("-");
 }
 
-/* Returns the text for a rail without problems: which addresses leave through it, and what a note adds. If no
- * address was checked, the text says only that. */
+/* Returns the text for a rail without problems: which addresses leave through it, and what a note adds. If there
+ * are only unchecked addresses, the text says only that they were not checked. */
 static char *say_ok(const IbhReport *report, const IbhNic *rail)
 {
     const guint32 found = report->check ? ibh_check_find_table(report->check, rail) : 0,
@@ -125,7 +126,8 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
     return g_string_free(text, FALSE);
 }
 
-/* Adds the rows of --check: one for each rail, or for each problem of a rail. */
+/* Adds the rows of --check: one for each rail, or for each problem of a rail. With --verbose, leaves the problems to
+ * add_whole_findings(). */
 static void add_rails(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
@@ -162,8 +164,8 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
         ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
 
-/* Adds the rows of --show. If the NIC of a missing rail has a row, because the NIC only lacks an address or carrier,
- * that row stands for both. */
+/* Adds the rows of --show. If the NIC of a missing rail is there, and only lacks something, such as carrier, the NIC's
+ * row stands for both. */
 static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -181,12 +183,12 @@ static void add_nics(const IbhReport *report)
 
         if (g_hash_table_add(seen, (char *)(guintptr)name))
             add_nic(report, name, NULL, ibh_missing_text(missed->why));
-        else if (!missed->link) /* another NIC has the rail's name now */
+        else if (!missed->link) /* the row is that of another NIC or missing rail with this name */
             ibh_rows_add(report, "%s\t-\t-\tmissing: %s", name, ibh_missing_text(missed->why));
     }
 }
 
-/* Appends " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)". */
+/* Appends " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)", as far as known. */
 static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *nic)
 {
     const IbhPortNic *own = fabric ? ibh_fabric_nic(fabric, nic->link->name) : NULL;

@@ -31,9 +31,10 @@ static const char *find_cause(const char *said)
     return at;
 }
 
-/* Returns which NICs have the problem, and what the problem is. A NIC's text is "CONSEQUENCE: CAUSE". Without `whole`,
- * leaves out the cause, because the NIC's row has it, too. If packets of several NICs go astray, a few words take the
- * place of the consequence. In all other cases, the finding's message is not cut. */
+/* Returns which NICs have the problem, and what the problem is. If the problem is that of one NIC, and the finding has
+ * a text for this NIC, takes that text, "CONSEQUENCE: CAUSE". If packets of several NICs go astray, a few words take
+ * the place of the consequence. In these two cases, leaves out the cause unless `whole`, because the NIC's row has it,
+ * too. In all other cases, takes the finding's message as it is. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
@@ -54,8 +55,8 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 
-/* Adds a line that add_wrong() may choose: what is wrong, then `word` ("fix" or "why") and the remedy. If `problem` is
- * not NULL, adds before it a longer line, which says `problem` instead of `wrong`. */
+/* Adds a line that add_wrong() may choose: `wrong`, then `word` ("fix" or "why") and the remedy. If `problem` is not
+ * NULL, first adds a longer line, which says `problem` instead of `wrong`. */
 static void add_remedy(GPtrArray *lines, const char *severity, const char *problem, const char *wrong, const char *word,
                        const char *remedy)
 {
@@ -64,13 +65,13 @@ static void add_remedy(GPtrArray *lines, const char *severity, const char *probl
     g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, wrong, word, remedy));
 }
 
-/* Adds the fullest line that fits the terminal: what is wrong, and the one command that fixes all of it, or else where
- * to read more. */
+/* Adds the fullest line that fits the terminal. A line says what is wrong, and the one command that fixes all of it, or
+ * else where to read more. If a single problem has no such command, the fullest lines say the cause instead. */
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);
-    const char *command = NULL; /* fixes all problems; NULL: no one command does */
-    gboolean includes = FALSE;  /* a fix is --apply without --iface, which includes each --apply --iface */
+    const char *command = NULL;   /* fixes all problems; NULL: no one command does */
+    gboolean applies_all = FALSE; /* a fix is --apply without --iface, which includes each --apply --iface */
     g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *names = NULL, *wrong = NULL, *whole = say_problem(worst, TRUE),
                     *problem = say_problem(worst, FALSE);
@@ -81,9 +82,9 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
             add_name(nics, rail->link->name);
     }
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings)
-        includes |= finding->severity != IBH_INFO && g_strcmp0(finding->fix, APPLY) == 0;
+        applies_all |= finding->severity != IBH_INFO && g_strcmp0(finding->fix, APPLY) == 0;
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const char *own = includes && finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
+        const char *own = applies_all && finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
 
         if (finding->severity == IBH_INFO)
             continue;
@@ -119,6 +120,7 @@ static void add_right(const IbhReport *report)
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autofree char *names = ibh_texts_join(finding->ifaces, ",");
 
+        /* A rail that is away, and whose name another NIC has now, is a finding without an interface. */
         if (ibh_finding_is_down(finding))
             g_string_append_printf(text, "; %s is %s", finding->ifaces->len ? names : "another rail",
                                    g_str_equal(finding->code, "nic-gone") ? "away" : "down");

@@ -10,14 +10,16 @@
 
 /* ---- the operations ---- */
 
-/* An announcement makes peers switch sooner, and deleting our neighbour entries keeps peers from switching back. If
- * either fails, peers switch when they ask again: warn, and keep the change. */
+/* An announcement makes peers switch sooner to the NIC that answers for an address now. Deleting the neighbour entries
+ * of a NIC that no longer answers keeps peers from switching back. If either fails, peers switch when they ask again:
+ * warn, and keep the change. */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
     g_autoptr(GError) error = NULL;
     gboolean done = (op->type == IBH_OP_NEIGH_DEL || op->by_kernel) && ibh_netlink_execute(run->netlink, op, &error);
 
+    /* If the kernel's own ARP cannot announce the address, or fails, send the announcement ourselves. */
     if (!done && op->type == IBH_OP_ANNOUNCE) {
         g_clear_error(&error);
         done = ibh_announce(&run->packet_socket, link, &op->ip, &error);
@@ -58,7 +60,7 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 /* ---- the state ---- */
 
 /* Warns of what follows if the state could not be saved. If the store could not be opened, ibh_run_open() has warned
- * already, but not of what follows for --undo. */
+ * already. Then a second warning is due only if this run is an --undo, whose holds are lost. */
 static void warn_not_saved(IbhRun *run, const GError *problem)
 {
     const char *means = run->undo
@@ -71,7 +73,8 @@ static void warn_not_saved(IbhRun *run, const GError *problem)
         ibh_run_warn(run, text);
 }
 
-/* After --undo, forgets the sysctls whose old value is unknown, and warns of those that still have our value. */
+/* After --undo, forgets the sysctls whose old value is unknown, and warns of those that still have our value. Each
+ * saved sysctl has a link: ibh_state_match_links() has dropped the others. */
 static void drop_lost_values(IbhRun *run, IbhState *state)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
@@ -96,10 +99,11 @@ static void drop_lost_values(IbhRun *run, IbhState *state)
     }
 }
 
-/* Updates the holds after a command. --apply lifts them. --undo by name holds the NICs that are here, even without
- * address or carrier; for a NIC that is gone, update_known() only forgets the known rail. --undo without names holds
- * the candidates without manage=no, the known rails, which may be away while a driver restarts, and every NIC with an
- * operation: without RDMA modules, a NIC with our rules is not a candidate. */
+/* Updates the holds after a command. --apply ends hold and keep of its NICs. --undo by name holds the named NICs that
+ * are here, even without address or carrier. A named NIC that is gone gets no hold: update_known() only forgets the
+ * known rail. --undo without names holds three kinds of NICs: the candidates without manage=no; the known rails that
+ * are still expected, which may be away while a driver restarts; and every NIC with an operation, because without RDMA
+ * modules, a NIC with our rules is no candidate. */
 static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     if (!run->only && !run->undo)
@@ -136,15 +140,17 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         /* --apply --iface NAME says that the rail needs only the addresses that it has now. Any other run still expects
          * addresses of a family that the rail has lost. */
-        const gboolean all = run->only && g_strv_contains(run->only, nic->link->name);
+        const gboolean is_named = run->only && g_strv_contains(run->only, nic->link->name);
         IbhKnownRail now;
 
-        /* Look in sysfs only for hardware whose slot is not known yet. */
-        if (!run->undo && !refused && ibh_known_describe(run->rails, nic, known, all, &now) &&
+        /* Look in sysfs only for hardware whose slot is not known yet. If sysfs has no slot for the port, its RDMA
+         * device is software or has gone: do not remember the rail. */
+        if (!run->undo && !refused && ibh_known_describe(run->rails, nic, known, is_named, &now) &&
             (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
             ibh_known_put(known, &now);
     }
     IBH_EACH_BACK (IbhKnownRail, one, known) {
+        /* The way back of --confirm sets run->undo, too, but its remember() has restored the known rails. */
         const gboolean is_undone =
             run->undo && !run->remember && (!run->only || g_strv_contains(run->only, one->iface));
 
@@ -163,6 +169,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
 {
     const IbhState *before = run->snapshot->state;
+    /* `ahead` is saved before the operations run, `after` when they have run. */
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
     g_autoptr(GError) problem = NULL;
     IbhOutcome *outcome;

@@ -23,7 +23,7 @@ static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcom
 }
 
 /* NetworkManager calls us before it sets addresses and routes. Run now, whenever addresses change within a second, and
- * when the second is over. */
+ * when the second is over. But if a run finds no candidate, stop: the host has no rails. */
 static void run_for_a_second(const IbhEvent *first, GString *complained)
 {
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};

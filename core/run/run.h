@@ -19,7 +19,7 @@ typedef struct IbhRun {
     const char *config_path; /* NULL for the system's */
     const char *sysfs;       /* /sys or a copy */
     const char *const *only; /* interfaces; NULL for all */
-    gboolean is_event;       /* the run is for an event: keep holds, and let the time limit interrupt a change */
+    gboolean is_event;       /* the run is for an event: it changes no holds, and a time limit may interrupt a change */
     gboolean writes;         /* the run changes the kernel or our files, so it takes the lock */
     gboolean undo;           /* the run is --undo, or, if it has a plan(), the way back of --confirm */
     /* Makes the plan; NULL for the plan of --apply or --undo. */
@@ -32,7 +32,7 @@ typedef struct IbhRun {
 
     /* The results so far. */
     IbhConfig *config;
-    gboolean bad_config; /* `undo`: the files are bad or give two NICs the same table, and `config` is the default */
+    gboolean bad_config; /* `undo`: the files are bad, or their table= settings conflict, so `config` is the default */
     IbhNetlink *netlink;
     IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are not remembered */
     gboolean is_unsaved; /* the state could not be saved */
@@ -41,13 +41,15 @@ typedef struct IbhRun {
     IbhSnapshot *snapshot;
     IbhRails *rails;
     GArray *spared;     /* int: NICs that an event left alone; NULL before ibh_plan_restrain(), and for commands */
-    gboolean announced; /* an announcement was sent, and no pause followed: peers may still send to another NIC */
+    gboolean announced; /* an announcement was tried, and no pause followed: peers may still send to another NIC */
     int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);
 
-/* Drops capabilities, opens netlink, takes the lock if the run writes, reads the saved state. */
+/* Drops capabilities, opens netlink, takes the lock if the run writes, reads the saved state. Fails if netlink
+ * cannot be opened or the state cannot be read, or if another run keeps the lock for `lock_seconds`. If there is no
+ * store, or if the lock fails for another reason, warns and goes on. */
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
 void ibh_run_close(IbhRun *run);
 /* Reads the configuration. If it is bad, a run with `undo` warns, and goes on with the default configuration. */
@@ -68,16 +70,17 @@ typedef struct {
     const char *config; /* NULL for the system's */
     const char *sysfs;  /* /sys or a copy */
     IbhRestraint restraint;
-    /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. after() is called at
-     * the end of each run, and an event may have two; `outcome` is NULL if nothing was tried. */
+    /* Each function may be NULL. configure() may replace run->config, which is NULL if the files are bad. after() is
+     * called at the end of each run, and an event may have two runs; `outcome` is NULL if the run ended before the
+     * change. */
     void (*configure)(gpointer data, IbhRun *run);
     void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome);
     gpointer data;
 } IbhEvent;
 
-/* Runs for an event. Writes a line to the journal for each changed interface and each problem. Problems are left out if
- * they equal those of the last event, in `complained`: a lasting problem is reported once. Returns FALSE if something
- * failed. */
+/* Runs for an event. Writes a line to the journal for each changed interface and each problem. `complained` has the
+ * problems of the last event, and gets those of this event. If both are equal, writes no problem: a lasting problem is
+ * reported once. Returns FALSE if the last run ended before the change, or if an operation failed. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 /* ---- a hook: one or more runs over all interfaces, in a process that never harms its caller ---- */
@@ -86,8 +89,8 @@ int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
 /* ---- lines for the journal, else syslog; these functions never block ---- */
 
-/* `priority` is LOG_WARNING, LOG_INFO, … With `or_stderr`, the lines go to standard error if neither takes them. A
- * command does not need that: its own output says the same. */
+/* `priority` is LOG_WARNING, LOG_INFO, … With `or_stderr`, a line that neither the journal nor syslog takes
+ * goes to standard error. A command does not need that: its own output says the same. */
 void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
 /* Sends a datagram to the socket at this path, or with this abstract name ("@…"). Returns FALSE if nobody listens or
  * the socket is full. A signal handler calls this function, so it must not allocate memory or take locks. */

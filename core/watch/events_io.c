@@ -170,10 +170,11 @@ static void note_report(IbhEvents *events, struct nlmsghdr *header, const GArray
     const char *change = name_change(header, &ifindex);
     const gboolean is_about_nics = ibh_numbers_have(nics, ifindex);
 
+    /* A report about us is a better reason to give than an earlier report about others. */
     if (!events->first || ((deletes_ours || is_about_nics) && !*ours))
         events->first = change;
     *ours |= deletes_ours || is_about_nics;
-    if (deletes_ours && header->nlmsg_pid)
+    if (deletes_ours && header->nlmsg_pid) /* 0: the kernel itself deleted the rule or route */
         g_hash_table_insert(events->taken,
                             make_taken_key(info->rtm_family, is_rule ? &rule : NULL,
                                            is_rule ? 0 : find_u32(header, sizeof *info, RTA_TABLE)),
@@ -191,8 +192,8 @@ void ibh_events_forget(IbhEvents *events)
 
 /* ---- reading ---- */
 
-/* Reads a datagram of the kernel, whose port is 0; skips those of other senders. `*ret_length` is negative if datagrams
- * were lost. Returns FALSE if nothing waits. */
+/* Reads a datagram from the kernel, whose port is 0; skips datagrams from other senders. `*ret_length` is negative if
+ * datagrams were lost. Returns FALSE if nothing waits. */
 static gboolean receive_report(int fd, char *buffer, gssize *ret_length)
 {
     struct sockaddr_nl from = {.nl_pid = 0};
@@ -208,7 +209,7 @@ static gboolean receive_report(int fd, char *buffer, gssize *ret_length)
 
 gboolean ibh_events_drain(IbhEvents *events, const GArray *own, const GArray *nics, gboolean *ret_ours)
 {
-    static const char rdma[] = "SUBSYSTEM=infiniband";
+    static const char rdma[] = "SUBSYSTEM=infiniband"; /* its final NUL must match, too: not infiniband_verbs */
     g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
     gboolean concerns = FALSE;
     gssize length;

@@ -13,8 +13,9 @@ typedef struct {
     int uevents;    /* reports about RDMA devices that come and go; -1: not available here */
     GArray *filter; /* the filter that `netlink` has, if the kernel took it; NULL: none yet */
 
-    const char *first; /* the first change that concerns our NICs, rules or routes (of the last ibh_events_drain() that
-                          read one), else the first of all, such as "an address changed"; NULL: none */
+    const char *first; /* why to look, such as "an address changed": the first report that made ibh_events_drain() set
+                          `ret_ours`, of the last call that set it; if none did, the first report of all; NULL: no
+                          netlink report */
     GHashTable *taken; /* key of our rules or routes (make_taken_key() in events_io.c) → the netlink port of the process
                           that deleted them */
     GArray *moved;     /* int: the ifindexes of our NICs whose link or addresses changed */
@@ -23,8 +24,8 @@ typedef struct {
 gboolean ibh_events_open(IbhEvents *events, GError **error);
 void ibh_events_close(IbhEvents *events);
 
-/* Makes the kernel drop the reports that the focus does not need. Returns TRUE if another filter was in force before:
- * the old filter may have dropped reports that the new one passes, so a change since the focus was found may have gone
+/* Makes the kernel drop the reports that the focus does not need. Returns TRUE if an earlier focus had another filter:
+ * that filter may have dropped reports that the new filter passes, so a change since the focus was found may have gone
  * unnoticed. */
 gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 

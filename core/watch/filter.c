@@ -84,6 +84,7 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     const guint32 exactly = (guint32)subnet->ip.family << 8 | subnet->length; /* rtm_family and rtm_dst_len */
     const guint end = code->len + 3 + 2 * words + (rest ? 1 : 0) + 5;         /* after the instructions that follow */
 
+    /* Only routes of this family whose prefixes are at least as long can be to the subnet or to a part of it. */
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)));
     ADD(code, IF_AT_LEAST(exactly, 0, TO(end, code)));
     ADD(code, IF_AT_LEAST((guint32)(subnet->ip.family + 1) << 8, TO(end, code), 0));

@@ -3,7 +3,7 @@
 
 void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
 {
-    gboolean has_source = FALSE; /* a foreign source rule follows */
+    gboolean has_source = FALSE; /* a foreign source rule that matches a candidate's address follows */
 
     focus->candidates = IBH_NEW_ARRAY(int);
     focus->subnets = IBH_NEW_ARRAY(IbhPrefix);
@@ -33,7 +33,7 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
             leads |= ibh_prefix_contains(&rule->from, &address->local) &&
                      ibh_numbers_have(focus->candidates, address->ifindex);
         has_source |= leads;
-        /* All routes of other tables are heard; main and the local table have filters of their own. */
+        /* The filter passes all routes of these tables. For main and the local table, it has conditions of its own. */
         if (leads && rule->table && rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
             !ibh_numbers_have(focus->tables, (int)rule->table))
             g_array_append_val(focus->tables, rule->table);

@@ -10,7 +10,7 @@
 #define WHILE (10 * G_USEC_PER_SEC)
 
 /* Writes to the journal what has become of a rail. If its NIC is gone, the line has the PCI address, because another
- * NIC may have its name now. */
+ * NIC may have the rail's name now. */
 static void say_missing(int priority, const IbhKnownRail *one)
 {
     static const char *const happened[] = {

@@ -18,14 +18,14 @@ gboolean ibh_watch_run(const char *config, const char *sysfs);
  * process or several may have it. */
 char *ibh_netlink_port_holder(guint32 port);
 
-/* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail when it has been missing
- * for a while; after that, at once when the rail is back, or missing for another reason. `missed` has all rails that
- * could be missing, and whether each of them is; NULL: not known. `last` has the rails of the last call, and is empty
- * at the first call.
+/* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail when it has had the same
+ * fault (ibh_missing_is_fault()) for a while; after that, at once when the fault is over or has become another.
+ * `missed` has all rails that could be missing, and whether each of them is; if `missed` is NULL, this is not known,
+ * and nothing is written. `last` is empty at the first call; later, it is the last `missed` that was not NULL.
  * Returns when to call this function again; G_MAXINT64: not before something happens. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 
-/* systemd_io.c: tells systemd "READY=1", "STATUS=…", "WATCHDOG=1" … Does nothing without systemd. */
+/* systemd_io.c: tells systemd "READY=1", "WATCHDOG=1" or "STOPPING=1". Does nothing without systemd. */
 void ibh_notify(const char *state);
 /* Returns within how many microseconds systemd expects each sign of life; 0 if it expects none. */
 gint64 ibh_notify_interval(void);

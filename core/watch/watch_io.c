@@ -29,9 +29,9 @@
 #define FIRST_PAUSE (20 * 1000)
 #define LONGEST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
-/* After a look, --watch rests three times as long as the look took, up to LONGEST_REST. So even while thousands of
- * addresses come and go, it takes at most a quarter of a core, unless a look takes longer than a third of LONGEST_REST.
- */
+/* After a look, --watch rests three times as long as the look took, but at least FIRST_PAUSE and at most LONGEST_REST.
+ * So even while thousands of addresses come and go, it takes at most a quarter of a core, unless a look takes longer
+ * than a third of LONGEST_REST. */
 #define REST 3
 #define LONGEST_REST (2 * G_USEC_PER_SEC)
 
@@ -47,9 +47,9 @@
 #define FILE_CHANGES (IN_CLOSE_WRITE | IN_MOVE | IN_DELETE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 
 typedef struct {
-    gint64 looked; /* when the burst was answered last */
-    gint64 pause;  /* how long to wait before the next answer */
-    gint64 grown;  /* the `looked` after which `pause` has grown: it grows once for each answer */
+    gint64 looked;  /* when the burst was answered last */
+    gint64 pause;   /* how long the next answer has to wait after `looked` */
+    gint64 settled; /* what `looked` was when `pause` was last set, so that `pause` grows only once after each answer */
 } Burst;
 
 /* A NIC whose addresses are away, so that events leave it alone. */
@@ -81,11 +81,11 @@ typedef struct {
     GArray *missing;       /* `missed` of the last run that had it */
     GString *complained;   /* the warnings of the last run, so that none is printed twice */
 
-    GArray *ports; /* guint32: the netlink ports of the last look's runs, which have changed something or tried to */
+    GArray *ports; /* guint32: the netlink ports of the last look's runs; a run that ended before the change has none */
 
     /* the results of the last run, which may have ended before it had them */
     IbhFocus focus; /* without candidates: no result */
-    GArray *away;   /* Away: the NICs that it left alone */
+    GArray *away;   /* Away: the NICs that the run left alone */
     GArray *missed; /* IbhKnownRail: the rails that could be missing, and whether they are; NULL: no result */
 } Watch;
 
@@ -228,9 +228,9 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
     watch->answers_ours |= ours;
     if (now - burst->looked > QUIET)
         burst->pause = 0;
-    else if (burst->grown != burst->looked)
+    else if (burst->settled != burst->looked) /* the first report since the last answer */
         burst->pause = CLAMP(2 * burst->pause, FIRST_PAUSE, LONGEST_PAUSE);
-    burst->grown = burst->looked;
+    burst->settled = burst->looked;
     watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
 }
 
@@ -301,7 +301,7 @@ static void wait_for_something(Watch *watch)
         watch->stop |= info.ssi_signo != SIGHUP;
         if (info.ssi_signo == SIGHUP) {
             watch->reload = TRUE;
-            g_string_truncate(watch->complained, 0);
+            g_string_truncate(watch->complained, 0); /* so a reload also prints warnings that were printed before */
         }
         watch->due = now;
     }
