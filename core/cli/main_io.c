@@ -238,8 +238,10 @@ static int do_change(Command *command, GError **error)
 static int do_action(Command *command, GError **error)
 {
     IbhRun *run = &command->run;
+    const gboolean confirms = command->options->action == IBH_ACTION_CONFIRM;
 
-    if (!ibh_run_configure(run, error))
+    /* --confirm works even if the configuration cannot be used: else, the trial's changes would be taken back. */
+    if (!confirms && !ibh_run_configure(run, error))
         return IBH_EXIT_SYSTEM;
     /* To resolve names, the C library loads modules, and reads what the network answers. So give up root's other
      * capabilities first. */
@@ -256,7 +258,7 @@ static int do_action(Command *command, GError **error)
     }
     if (!ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return IBH_EXIT_SYSTEM;
-    if (command->options->action == IBH_ACTION_CONFIRM)
+    if (confirms)
         return ibh_trial_confirm(run, error) ? write_report(command, &(IbhReport){0}) : IBH_EXIT_SYSTEM;
     if (!look_and_decide(command, error) || (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;

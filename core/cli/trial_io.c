@@ -73,7 +73,9 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     if (!ibh_run_look(run, error) || !(plan = ibh_run_decide(run, error)))
         return FALSE;
     outcome = ibh_run_change(run, plan);
-    if (outcome->done->len) /* else there are only errors, which the warnings report once, and not at each attempt */
+    /* An attempt that changed nothing logs nothing here: the warnings have its errors, and wait_for_confirmation()
+     * reports them once, and not at each attempt. */
+    if (outcome->done->len)
         ibh_caller_log(outcome, run->snapshot, "--apply was not confirmed");
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
@@ -198,15 +200,19 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
                            .begun = run,
                            .process = (int)getpid(),
                            .seconds = (guint)confirm};
+    const gboolean waits = token.process && token.end + PAUSE * G_USEC_PER_SEC > now;
 
     *ret_seconds = 0;
     /* An --apply during a trial joins it: what comes back is the state before the first --apply. */
-    if (token.process && token.end + PAUSE * G_USEC_PER_SEC > now && (plan->len || end)) {
+    if (waits && (plan->len || end)) {
         token.end = MAX(token.end, end);
         join_ifaces(&token, run->only);
         *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that nothing comes back */
         return ibh_token_write(run->store, &token, error);
     }
+    /* End an overdue trial: else, a late attempt to go back would take this --apply back, too. */
+    if (token.process && !waits && !end)
+        return ibh_token_remove(run->store, error);
     if (!end || !plan->len)
         return TRUE;
     ibh_token_clear(&token);
@@ -227,7 +233,7 @@ gboolean ibh_trial_confirm(const IbhRun *run, GError **error)
     g_auto(IbhToken) token = ibh_token_read(run->store);
     g_autofree char *caller = NULL;
 
-    if (!token.process) {
+    if (!seconds_left(&token)) { /* without a trial, `end` is 0 */
         g_set_error_literal(
             error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
             "nothing waits for a confirmation: there was no --apply --confirm that changed anything, or it was "

@@ -50,6 +50,21 @@ expect_equal "once there is room again, it is given back for good" "$before" "$(
 event
 expect_equal "and hooks leave it so" "$before" "$(state B)"
 umount /run/ib-hook
+
+# An --apply after that time ends the attempts, which would take it back, too.
+overdue() { [ $((${EPOCHREALTIME/[.,]/} - start)) -gt 7000000 ]; }
+expect_hook 0 B --undo -q
+mount -t tmpfs -o size=64k,mode=0755 tmpfs /run/ib-hook
+expect_hook 0 B --apply --confirm 1 -q
+start=${EPOCHREALTIME/[.,]/}
+head -c 1M /dev/zero >/run/ib-hook/junk 2>/dev/null || true
+wait_until 8 is "$before"
+wait_until 10 overdue
+on B "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>&1 || true # there is no room for its state
+rm /run/ib-hook/junk
+wait_until 20 nobody_waits
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+umount /run/ib-hook
 expect_hook 0 B --apply -q
 
 # One rail is given back; the other one is cared for, and gives neither its table nor its values away.
@@ -79,9 +94,10 @@ configured 0 --apply --confirm 1
 pid=$(pgrep -f -x -- "$IB_HOOK .*--apply .*")
 kill -KILL "$pid"
 wait_until 5 nobody_waits
-past() { [ $((${EPOCHREALTIME/[.,]/} - start)) -gt 7000000 ]; }
 start=${EPOCHREALTIME/[.,]/}
-wait_until 10 past
+wait_until 10 overdue
+expect_hook 2 B --confirm
+expect_contains "its time is over" "nothing waits for a confirmation" "$err"
 expect_hook 0 B --undo --iface ib0 --iface ib1 -q
 configured 0 --apply
 expect_equal "it is no part of one that was killed" "" "$(grep "comes back" <<<"$out" || true)"

@@ -43,6 +43,11 @@ wait_until 1 flock -n $work/lock true
 ok "the caller's lock is free when the caller has closed it"
 expect_hook 0 B --undo
 
+# A mistake in a file costs nobody what is on trial.
+expect_hook 0 B --apply --confirm 60
+expect_hook 0 B --config "$(config '[bogus')" --confirm
+expect_hook 0 B --undo
+
 # 86400 is the most; either way of writing it, before or after the action.
 for words in "--apply --confirm 86400" "--confirm 86400 --apply" "--apply --confirm=86400" "--confirm=00060 --apply --quiet"; do
     # shellcheck disable=SC2086 # several words

@@ -96,8 +96,8 @@ done
 attack "state is a directory" 0 "$KEY.state: Is a directory" "mkdir $KEY.state"
 attack "new is a directory" 0 "$KEY.state.new: File exists" "mkdir $KEY.state.new"
 
-# A confirmation that nobody waits for.
-echo "1 1" >/run/test/victims.token
+# A confirmation that nobody waits for: the victim's file is that of a trial without end.
+echo "1 9000000000000000" >/run/test/victims.token
 for how in "mkfifo" "cp /run/test/victims.token" "install -o 65534 /run/test/victim" \
     "install -m 0666 /run/test/victim" "truncate -s 64G"; do
     begin "$how $KEY.confirm"
