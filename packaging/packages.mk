@@ -65,7 +65,8 @@ install: all
 	$(foreach hook,networkd-dispatcher ifupdown boot,$(call put,0755,$(BUILD)/hooks/$(hook),$(hookdir)/$(hook)) && )true
 	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(hookdir)/ifup-local)
 	ln -sf ifup-local "$(DESTDIR)$(hookdir)/ifdown-local"
-	$(call put,0755,packaging/fleet/slurm-healthcheck,$(hookdir)/slurm-healthcheck)
+	$(RELOCATE) packaging/fleet/slurm-healthcheck >"$(DESTDIR)$(hookdir)/slurm-healthcheck"
+	chmod 0755 "$(DESTDIR)$(hookdir)/slurm-healthcheck"
 	install -d "$(DESTDIR)$(plugindir)" "$(DESTDIR)$(unitdir)" "$(DESTDIR)$(fleetdir)"
 	$(if $(NM),$(call put,0644,$(NM),$(plugindir)/nm.so))
 	for unit in $(UNITS); do \

@@ -79,7 +79,7 @@ write_inventory() {
     mkdir "$lab/group_vars" "$lab/host_vars"
     echo '{ib_hook_config: {interface ib*: {manage: yes}}, ib_hook_probe_peers: [172.16.16.1, 172.16.16.2]}' >"$lab/group_vars/all"
     echo "ib_hook_package_file: $DEB" >"$lab/host_vars/nm"
-    echo "ib_hook_watch: false" >"$lab/host_vars/networkd"
+    echo 'ib_hook_watch: "false"' >"$lab/host_vars/networkd" # a string, as -e and an INI inventory make it
     grep -v -e '^#' -e serial: -e any_errors_fatal: "$top/packaging/ansible/rollout.yml" >"$lab/together.yml" # it is quicker
 }
 export FROM=10.9.0.16 ANSIBLE_CONFIG=$lab/ansible.cfg ANSIBLE_NOCOLOR=1
@@ -194,6 +194,14 @@ expect_contains "what the check shows" "ip -4 rule add priority 1941 from 172.16
 
 # ---- it would cut the host off: ssh comes from a network that eth0 is told to reach by a gateway that does not exist
 cut_off='{ib_hook_config: {interface eth0: {manage: yes, gateway: 10.9.0.99, remote: 172.16.0.0/16}, interface ib*: {manage: yes}}, ib_hook_confirm_seconds: 20}'
+# Nor has the host a library that the program needs, as a minimal Debian without rdma-core; its repository has the package.
+# shellcheck disable=SC2016 # for the inner shell
+at networkd sh -c 'mkdir -p /srv/lib/DEBIAN && dpkg -s libnl-route-3-200 | grep -v ^Status: >/srv/lib/DEBIAN/control
+    dpkg -L libnl-route-3-200 | while read -r file; do [ -d "$file" ] || cp -a --parents "$file" /srv/lib; done
+    dpkg-deb --build /srv/lib /srv/packages/libnl-route.deb && dpkg --purge --force-depends libnl-route-3-200' >"$lab/purge.log" 2>&1
+mkdir "$lab/packages"
+at networkd cat /srv/packages/libnl-route.deb >"$lab/packages/libnl-route.deb"
+(cd "$lab/packages" && dpkg-scanpackages . 2>/dev/null) | at networkd sh -c 'cat >>/srv/packages/Packages && apt-get -qq update'
 FROM=172.16.16.1 play 2 first-cut-off -l networkd -e "$cut_off"
 expect_contains "what is said" "networkd could not be reached, or did not confirm, within 20 s" "$(<"$lab/first-cut-off.log")"
 expect_gone networkd

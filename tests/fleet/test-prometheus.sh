@@ -42,10 +42,10 @@ expect_equal "an error is no metric" "" "$out"
 # Its command, as systemd reads it; metrics.sh runs the unit in a booted system.
 mkdir $work/metrics $work/textfiles
 ln -s $work/metrics/ib-hook.prom $work/textfiles
-unit=$(sed -n 's/^ExecStart=//p' "$fleet/ib-hook-prometheus.service" | sed 's/\$\$/$/g')
+unit=$(sed -n 's/^ExecStart=//p' "$fleet/ib-hook-prometheus.service" | sed -e 's/\$\$/$/g' -e "s,%S/ib-hook-prometheus,$work/metrics,")
 expect_contains "the unit runs ib-hook --check" "/usr/bin/ib-hook --check --prometheus" "$unit"
 run_unit() { # [IB_HOOK]
-    STATE_DIRECTORY=$work/metrics with_sys B setpriv --bounding-set -all sh -c "${unit//\/usr\/bin\/ib-hook/${1:-$IB_HOOK}}"
+    with_sys B setpriv --bounding-set -all sh -c "${unit//\/usr\/bin\/ib-hook/${1:-$IB_HOOK}}"
 }
 touch $work/metrics/new # of a run that was ended
 run_unit

@@ -76,10 +76,15 @@ repack_rpm() { # DIRECTORY OPTION… → its file
         --define "make_build cp -a $(echo "$IBH_BUILD"/rpm/BUILD/ib-hook-*)/build . && :" "${@:2}" | grep -v -e selinux -e network-scripts
 }
 
-# The scripts ask systemd whether this is a chroot; and systemctl is asked for, not obeyed.
+pretend_chroot() { # STATUS: what the scripts are told that ask whether this is a chroot; 1: it is none
+    printf '#!/bin/sh\nexit %s\n' "$1" | tee $root/usr/bin/ischroot >$root/usr/bin/systemd-detect-virt
+    chmod 0755 $root/usr/bin/ischroot $root/usr/bin/systemd-detect-virt
+}
+
+# The scripts are told that this is no chroot; and systemctl is asked for, not obeyed.
 pretend_booted() {
     mkdir -p $root/run/systemd/system
-    printf '#!/bin/sh\nexit 1\n' >$root/usr/bin/systemd-detect-virt
+    pretend_chroot 1
     cat >$root/usr/bin/systemctl <<'E'
 #!/bin/sh
 echo "systemctl $*: $(ip rule | grep -c suppress) rules" >>/run/calls
@@ -96,7 +101,7 @@ E
 echo "systemd-tmpfiles $*: $(ip rule | grep -c suppress) rules" >>/run/calls
 mkdir -p /run/ib-hook
 E
-    chmod 0755 $root/usr/bin/systemd-detect-virt $root/usr/bin/systemctl $root/usr/bin/systemd-tmpfiles
+    chmod 0755 $root/usr/bin/systemctl $root/usr/bin/systemd-tmpfiles
 }
 
 calls() { # PATTERN

@@ -18,7 +18,7 @@ dpkg_says() { # ARGUMENT…: what it, and our scripts, say
 
 # In a chroot of a running system, all looks as if it ran: systemctl does nothing there.
 pretend_booted
-printf '#!/bin/sh\nexit 0\n' >$root/usr/bin/systemd-detect-virt
+pretend_chroot 0
 cp $root/usr/bin/systemctl $work/systemctl
 printf '#!/bin/sh\n' >$root/usr/bin/systemctl
 dpkg_says -i /ib-hook.deb >$work/log || true
