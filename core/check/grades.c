@@ -102,8 +102,8 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
-    /* The source address has no subnet, and main's route to its whole link (the prefix of length link_length) leads
-     * through another NIC. */
+    /* The source address has no subnet, and main sends the whole network on the address's link (the prefix of length
+     * link_length) through another NIC. */
     if (question->link_length && route->dst.length <= question->link_length)
         return IBH_WRONG;
     if (!near && !question->link_length) /* outside of the subnets, longer prefixes of main win, through any NIC */

@@ -16,7 +16,8 @@ static void cut(const Cuts *cuts, const IbhPrefix *prefix)
     g_array_append_vals(cuts->prefixes, prefix, 1);
 }
 
-/* Cuts out an address that no other host can have: the address becomes no piece, and is the host of no piece. */
+/* Cuts out an address that no other host can have: the address becomes no piece, and no question about a larger piece
+ * goes to this address (IbhPiece.host). */
 static void cut_peerless(const Cuts *cuts, const IbhIp *ip)
 {
     const IbhPrefix single = ibh_prefix_of_host(ip);

@@ -35,8 +35,9 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
  * - A local prefix (AnyIP) overlaps a subnet of the rail.
  * - The subnet of an address that no rail serves overlaps a subnet of the rail, and the address is on lo, a dummy, a
  *   tunnel or a bridge, or on a NIC without our rules whose strict rp_filter drops even the ARP request.
- * FALSE in both cases if the administrator's arp_ignore refuses such answers anyway: then arp_filter would gain nothing
- * and, until the rules are in place, silence the rail's own address, too. */
+ * If TRUE, the rail gets arp_filter instead of arp_ignore. FALSE in both cases if the administrator's arp_ignore
+ * refuses such answers anyway: then arp_filter would gain nothing and, until the rules are in place, would stop even
+ * answers for the rail's own address. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);

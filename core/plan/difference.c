@@ -200,6 +200,7 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
 
 /* ---- the whole ---- */
 
+/* Sets the members of each IbhWantedNic that say what the plan does to the NIC (plan.h). */
 static void find_effects(IbhDifference *difference)
 {
     const IbhSnapshot *snapshot = difference->rails->snapshot;
@@ -218,12 +219,10 @@ static void find_effects(IbhDifference *difference)
             one->arp |= one->value[key] != one->nic->link->sysctl[key];
         one->changes |= one->arp;
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each NIC that
-         * changes. With arp=keep, never touch rp_filter. */
+         * changes; but not with arp=keep, with which only the administrator's value comes back. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
         /* While the plan runs, rp_filter gets no stricter: order.c sets a strict value at the end. */
-        one->rp_filter = want;
-        if (will_be_strict)
-            one->rp_filter = loosens ? 2 : now;
+        one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
         one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
@@ -231,9 +230,9 @@ static void find_effects(IbhDifference *difference)
 
             if (address->local.family != AF_INET) /* for IPv6, the NIC that has the address answers */
                 continue;
-            answering = ibh_difference_answering(difference, address, TRUE);
             one->led |= ibh_nic_has_table(
                 one->nic, GPOINTER_TO_UINT(g_hash_table_lookup(difference->led_before, &address->local)));
+            answering = ibh_difference_answering(difference, address, TRUE); /* perhaps another NIC */
             if (answering)
                 ibh_wanted_nic(difference->wanted, answering)->answers = TRUE;
         }

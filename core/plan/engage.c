@@ -116,9 +116,9 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if there are other candidates, each of them has a configured address, and no known rail is away, has lost its
- * RDMA device, or has lost all addresses of a family. Then a NIC without a partner has lost its partners for good: they
- * are not flapping. */
+/* TRUE if every NIC that could be a partner of this one is here with its addresses: there are other candidates, each of
+ * them has a configured address, and no known rail is away, has lost its RDMA device, or has lost all addresses of a
+ * family. If the NIC shares a subnet with none of them, there is nothing to wait for: no partner is flapping. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {

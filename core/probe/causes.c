@@ -11,7 +11,8 @@
 #define PEER_WARNING .place = IBH_AT_PEER, .severity = IBH_WARNING
 #define PEER_INFO .place = IBH_AT_PEER, .severity = IBH_INFO
 #define LOST "probe-lost"
-#define ALSO_LOST .problem = LOST /* the code of the pairs, when the finding has another code */
+#define ALSO_LOST                                                                                                      \
+    .problem = LOST /* the code that pairs get: the cause has no finding, or a finding with another code */
 #define ALSO_NOT_SENT .problem = NOT_SENT
 #define NO_PROBLEM .problem = ""
 #define NOT_SENT "probe-not-sent"
