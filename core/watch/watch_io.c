@@ -165,8 +165,13 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     watch->away = IBH_NEW_ARRAY(Away);
     ibh_focus_clear(&watch->focus);
     g_clear_pointer(&watch->missed, g_array_unref);
-    if (!outcome)
+    if (!outcome) {
+        /* If the table= settings of the files conflict, the run has warned of them: keep to the configuration in force.
+         */
+        if (run && run->snapshot && !run->rails)
+            watch->reload = FALSE;
         return;
+    }
     port = nl_socket_get_local_port(run->netlink->socket);
     g_array_append_val(watch->ports, port);
     IBH_EACH_POINTER (const IbhOp, op, outcome->done)

@@ -104,6 +104,19 @@ kill -HUP "$watch"
 repaired "SIGHUP puts it into force as well"
 expect_equal "and then it is not said" 4 "$(notices)"
 
+# One file that no host with two rails can have: repairs go on by what is in force.
+printf '[interface ib*]\ntable=950\n' >/etc/ib-hook/conf.d/50.conf
+wait_until 5 noticed 5
+kill -HUP "$watch"
+conflict() { journal "$from" | grep -q '^4 /etc/ib-hook/conf.d/50.conf:2: table=950 of ib1, and ib0 has table=950: '; }
+wait_until 5 conflict
+ip -n B rule del priority 1941 from 172.16.34.2
+repaired "SIGHUP with a conflict of table= changes nothing"
+rm /etc/ib-hook/conf.d/50.conf
+from=$(($(journal_lines) + 1))
+ip -n B rule del priority 1941 from 172.16.34.2
+repaired "nor is it in the way afterwards"
+
 # An edit right after an --apply: what is in force is neither the edit nor what was in force before.
 wait_until 5 calm
 kill -STOP "$watch"
@@ -113,12 +126,12 @@ expect_hook 0 B --apply
 system_config '[interface ib0]
 manage=no'
 kill -CONT "$watch"
-wait_until 5 noticed 5
+wait_until 5 noticed 1
 something_happens
 expect_equal "what --apply read stays in force" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
 watch_stop
 watch_start B
-wait_until 5 noticed 6
+wait_until 5 noticed 2
 something_happens
 expect_equal "also for a --watch that starts anew" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
 expect_hook 0 B --apply
