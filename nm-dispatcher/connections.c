@@ -122,11 +122,23 @@ static void note_prunes(NMActiveConnection *active, IbhManager *manager)
     manager->prunes6 = six && nm_setting_ip_config_get_route_table(six);
 }
 
+/* Returns what nmcli calls the connection: its name, but its UUID if several connections have the name, because nmcli
+ * takes the first of them, also if that is not active. */
+static const char *name_connection(NMClient *client, NMActiveConnection *active)
+{
+    const GPtrArray *all = nm_client_get_connections(client);
+    const char *id = nm_active_connection_get_id(active);
+    guint n = 0;
+
+    for (guint i = 0; i < all->len; i++)
+        n += g_strcmp0(nm_connection_get_id(NM_CONNECTION(all->pdata[i])), id) == 0 ? 1 : 0;
+    return n > 1 ? nm_active_connection_get_uuid(active) : id;
+}
+
 static void fill_in_manager(NMClient *client, IbhManager *manager)
 {
     NMDevice *device = find_device(client, manager->ifindex);
     NMActiveConnection *active = device ? nm_device_get_active_connection(device) : NULL;
-    const char *id = active ? nm_active_connection_get_id(active) : NULL;
 
     if (!device)
         return;
@@ -135,7 +147,7 @@ static void fill_in_manager(NMClient *client, IbhManager *manager)
     if (active && prunes_all_tables(client))
         note_prunes(active, manager);
     g_free(manager->connection);
-    manager->connection = g_strdup(id);
+    manager->connection = active ? g_strdup(name_connection(client, active)) : NULL;
 }
 
 IbhNmFunction ibh_nm_name_connections;

@@ -164,9 +164,12 @@ static const Format formats[] = {
      "# its own, here named NIC.network.\n",
      DROP_IN("{$file}")},
     {"nmcli",
-     "# For NetworkManager 1.20 and later: commands that change the connection of each NIC. If the connection is not\n"
-     "# known, the name of the interface stands in its place. In force at the next activation, or after nmcli device\n"
-     "# reapply NIC. If you run the commands twice, nothing is added twice.\n",
+     "# For NetworkManager 1.20 and later (1.40, if a route has advmss, rto_min or quickack): commands that change "
+     "the\n"
+     "# connection of each NIC. If the connection is not known, the name of the interface stands in its place. In "
+     "force\n"
+     "# at the next activation, or after nmcli device reapply NIC. If you run the commands twice, nothing is added "
+     "twice.\n",
      WORDS_OF_NMCLI, FALSE, "\n# {$nic}, IPv{$family}\n",
      "nmcli connection modify {$connection} +ipv{$family}.routes '{$dst}{ $address}{ onlink=true$onlink} "
      "table={$table}{$metrics}'\n",
@@ -295,6 +298,12 @@ static char *write_table(guint32 table)
     return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);
 }
 
+/* TRUE if an IPv4 route has an IPv6 gateway, as with BGP unnumbered. */
+static gboolean has_foreign_gateway(const IbhRoute *route)
+{
+    return route && route->gateway.family != AF_UNSPEC && route->gateway.family != route->family;
+}
+
 /* Fills in the template, and appends it to `out`. */
 static void fill_template(GString *out, const char *template, const Line *line)
 {
@@ -304,7 +313,8 @@ static void fill_template(GString *out, const char *template, const Line *line)
     const IbhPrefix *to = route ? &route->dst : rule && rule->to.length ? &rule->to : NULL;
     const IbhIp *ip = rule ? &rule->from.ip : route && route->gateway.family != AF_UNSPEC ? &route->gateway : NULL;
     const guint32 table = route ? route->table : rule ? rule->table : 0, distance = line->distance;
-    const gboolean six = line->family == AF_INET6;
+    const gboolean six = line->family == AF_INET6,
+                   other_family = line->format->words == WORDS_OF_IP && has_foreign_gateway(route);
     const char *iface = nic->link->name, *file = find_connection(line->facts, nic, "systemd-networkd"),
                *netplan = find_connection(line->facts, nic, "netplan"),
                *connection = find_connection(line->facts, nic, "NetworkManager");
@@ -326,7 +336,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
         {"native", write_table(nic->table + distance)},
         {"nativedefaults", write_table(ibh_nic_defaults(nic) + distance)},
         {"dst", to ? g_strdup(ibh_prefix_format(to, prefix)) : NULL},
-        {"address", ip ? g_strdup(ibh_ip_format(ip, address)) : NULL},
+        {"address", ip ? g_strconcat(other_family ? "inet6 " : "", ibh_ip_format(ip, address), NULL) : NULL},
         {"table", g_strdup_printf("%u", table + (ibh_nic_has_table(nic, table) ? distance : 0))},
         {"onlink", route && route->onlink ? g_strdup("") : NULL},
         {"link", route && route->scope == RT_SCOPE_LINK ? g_strdup("") : NULL},
@@ -356,6 +366,11 @@ static void put_rail(GString *out, Line line)
 
         if (family != AF_UNSPEC && family != route->family)
             continue;
+        if (line.format->words == WORDS_OF_NMCLI && has_foreign_gateway(route)) {
+            g_string_append_printf(out, "# Without the route to %s: NetworkManager takes no IPv6 gateway for it.\n",
+                                   ibh_prefix_format(&route->dst, text));
+            continue;
+        }
         line.route = route;
         line.lost = lost;
         fill_template(out, line.format->route, &line);

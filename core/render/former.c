@@ -26,15 +26,35 @@ static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
     return TRUE;
 }
 
+/* TRUE if a rule for the same address leads to main just before this rule to a default, as in all rendered files. */
+static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
+{
+    IBH_EACH (const IbhRule, other, snapshot->rules) {
+        if (other->priority == IBH_PRIORITY_DEFAULTS - 1 && other->table == IBH_TABLE_MAIN &&
+            other->suppress_prefixlength >= 0 && ibh_prefix_equal(&other->from, &rule->from))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* TRUE if the rule has the priority of a rendered rule. Those that lead to main have even numbers, the others odd ones.
+ * The kernel also gives the numbers just before main's to rules that a script adds without a priority. */
+static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rule)
+{
+    if ((rule->priority % 2 == 0) != (rule->table == IBH_TABLE_MAIN))
+        return FALSE;
+    if (rule->priority > IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && rule->priority <= IBH_PRIORITY_BASE)
+        return TRUE;
+    return rule->priority == IBH_PRIORITY_DEFAULTS - 1 ||
+           (rule->priority == IBH_PRIORITY_DEFAULTS && has_partner(snapshot, rule));
+}
+
 /* TRUE if --render may have written the rule. The rule's address may be gone since, or be on another candidate. */
-static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
+static gboolean is_rule_of_files(const IbhRails *rails, const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
-    const gboolean has_our_priority =
-        (rule->priority > IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && rule->priority <= IBH_PRIORITY_BASE) ||
-        rule->priority == IBH_PRIORITY_DEFAULTS - 1 || rule->priority == IBH_PRIORITY_DEFAULTS;
 
-    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || !has_our_priority ||
+    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || !has_our_priority(snapshot, rule) ||
         rule->from.length != ibh_ip_bits(&rule->from.ip) || (holder && !holder->rank))
         return FALSE;
     if (rule->table == IBH_TABLE_MAIN)
@@ -55,10 +75,11 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
 {
     g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
 
+    /* In the kernel's order, a rule comes after its partner: so going back, the partner is still there. */
     IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
         const int table = (int)rule->table;
 
-        if (!is_rule_of_files(rails, rule))
+        if (!is_rule_of_files(rails, snapshot, rule))
             continue;
         if (rule->table != IBH_TABLE_MAIN && !ibh_numbers_have(tables, table))
             g_array_append_val(tables, table);

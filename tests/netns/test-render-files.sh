@@ -90,3 +90,14 @@ ip -n B rule add from 10.0.0.34 lookup 1941 priority 500
 expect_hook 0 B --render ifupdown
 expect_lacks "a table that another program's rule leads to is not written" "table 1941" "$out"
 expect_contains "but one that is free" "from 172.16.34.1 to 172.16.0.0/16 table 3942" "$out"
+
+# IPv4 by an IPv6 gateway, as BGP unnumbered has it: ip takes the line; nmcli would take no such command.
+ip -n B -4 route add default via inet6 fe80::5 dev ib0
+expect_hook 0 B --render ifupdown
+line=$(sed -n 's/^ *up \(ip -4 route replace 0\.0\.0\.0\/0 .*\)/\1/p' <<<"$out")
+expect_contains "the gateway's family" " via inet6 fe80::5 dev ib0 table " "$line"
+on B sh -c "$line"
+ok "ip takes it"
+expect_hook 0 B --render nmcli
+expect_contains "nmcli" "# Without the route to 0.0.0.0/0: NetworkManager takes no IPv6 gateway for it." "$out"
+expect_lacks "no command has the gateway" "fe80::5" "$out"

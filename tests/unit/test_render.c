@@ -274,6 +274,11 @@ static void test_others(void **state)
     } rows[] = {
         {"ip rule add priority 100 from 172.16.34.1 lookup 200\nip route add 172.16.0.0/16 dev ib0 table 200\n",
          "\n# Without 172.16.34.1: rule 100 (from 172.16.34.1/32 lookup 200) routes it.\n"},
+        /* of a script that gives no priority: the kernel counts down from main's */
+        {"ip rule add priority 32765 from 172.16.34.1 lookup 200\nip route add 172.16.0.0/16 dev ib0 table 200\n",
+         "\n# Without 172.16.34.1: rule 32765 (from 172.16.34.1/32 lookup 200) routes it.\n"},
+        {"ip rule add priority 32764 from 172.16.34.1 lookup 200\nip route add 172.16.0.0/16 dev ib0 table 200\n",
+         "\n# Without 172.16.34.1: rule 32764 (from 172.16.34.1/32 lookup 200) routes it.\n"},
         {"", "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 1941\n"},
         {"ip rule add priority 500 from 10.0.0.34 lookup 1941\n",
          "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 3941\n"},
