@@ -64,5 +64,7 @@ expect_equal "installed again, all links are there" "$all_links" "$(links | sed 
 rm $root/etc/ib-hook/ib-hook.conf
 mkdir -p $root/run/ib-hook && touch $root/run/ib-hook/state
 inside dpkg -P ib-hook >$work/log 2>&1
-expect_equal "purging leaves what was there before, /run and /var/lib included" "" "$(since $work/before)"
+expect_equal "in a chroot, /run may be the host's" state "$(ls $root/run/ib-hook)"
+rm -r $root/run/ib-hook
+expect_equal "purging leaves what was there before, /var/lib included" "" "$(since $work/before)"
 expect_equal "nothing touched the network" "$pure" "$(state B)"
