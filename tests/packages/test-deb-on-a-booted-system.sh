@@ -54,3 +54,11 @@ expect_contains "and networkd-dispatcher starts, also after a removal that left 
     "start networkd-dispatcher.service" "$(calls "start networkd-dispatcher")"
 dpkg_says -P ib-hook >$work/said || true
 expect_equal "purged, too" "$pure" "$(state B)"
+
+# A removal undoes also where another program than systemd is process 1.
+rm -r $root/run/systemd
+dpkg_says -i /ib-hook.deb >$work/said || true
+inside ib-hook --apply >$work/log
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+dpkg_says -r ib-hook >$work/said || true
+expect_equal "removed without systemd" "$pure" "$(state B)"
