@@ -7,6 +7,7 @@
 #include "random_world.h"
 #include "check/why.h"
 #include "plan/plan.h"
+#include "plan/scope.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -324,6 +325,34 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
     }
 }
 
+/* The tables whose foreign routes are read: those of rules that lead a candidate's address there, up to the last rule
+ * for its source; main and local are read in other ways. */
+static void test_tables_that_are_read(void **state G_GNUC_UNUSED)
+{
+    static const guint32 read[] = {941, 2941, 942, 2942, 200, 300}, others[] = {400, 500, 254, 255, 0};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhCase) cas = ibh_case_parse("tables.case",
+                                            "# Tables\nrails 2\n"
+                                            "ip rule add priority 80 lookup main\n"
+                                            "ip rule add priority 90 lookup 300\n"
+                                            "ip rule add priority 100 from 172.16.34.1 lookup 200\n"
+                                            "ip rule add priority 110 from 10.9.9.9 lookup 400\n"
+                                            "ip rule add priority 120 lookup 500\n",
+                                            &error);
+    g_autoptr(IbhSnapshot) snapshot = cas ? fake_snapshot(cas->kernel) : NULL;
+    g_auto(IbhScope) scope = {.candidates = NULL};
+    g_autoptr(GArray) tables = NULL;
+
+    assert_non_null(cas);
+    ibh_scope_init(&scope, snapshot, config);
+    tables = ibh_scope_tables(&scope, snapshot, config);
+    for (guint i = 0; i < G_N_ELEMENTS(read); i++)
+        assert_true(ibh_numbers_have(tables, (int)read[i]));
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+        assert_false(ibh_numbers_have(tables, (int)others[i]));
+}
+
 /* A prefix of remote= that can have no gateway is an error of the configuration; of a NIC that is not a rail it may
  * yet.
  */
@@ -407,7 +436,7 @@ static GPtrArray *find_cases(void)
 int main(void)
 {
     g_autoptr(GPtrArray) names = find_cases();
-    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 3);
+    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 4);
 
     if (!names->len) {
         g_printerr("no case in %s\n", CASES);
@@ -418,5 +447,6 @@ int main(void)
     tests[names->len] = (struct CMUnitTest)cmocka_unit_test(test_bad_lines);
     tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_remote_without_a_gateway);
     tests[names->len + 2] = (struct CMUnitTest)cmocka_unit_test(test_undo_of_spread_without_a_configuration);
-    return _cmocka_run_group_tests("plan", tests, names->len + 3, NULL, NULL);
+    tests[names->len + 3] = (struct CMUnitTest)cmocka_unit_test(test_tables_that_are_read);
+    return _cmocka_run_group_tests("plan", tests, names->len + 4, NULL, NULL);
 }
