@@ -23,7 +23,7 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 }
 
 /* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then, or if the trial does not
- * decide about the NIC, or no longer does, because a later --undo has decided about the NIC. */
+ * decide about the NIC, or no longer does, because a later --undo or --apply has decided about the NIC. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -31,11 +31,14 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
         return NULL;
-    /* --apply ended the NIC's hold, and the first attempt to go back held the NIC again if it was held before the
-     * trial. Any other hold is from a later --undo. A later --apply ends the trial. */
-    if (is_held && !(trial->tried && ibh_names_have(trial->then->state->holds, then->name)))
-        return NULL;
-    return then;
+    /* --apply ended the NIC's hold. So a hold that the first attempt to go back finds is from a later --undo. */
+    if (!trial->tried)
+        return is_held ? NULL : then;
+    /* The first attempt held the NIC again if it was held before the trial, and kept it otherwise. If that has changed,
+     * a later --undo or --apply has decided. */
+    if (is_held)
+        return ibh_names_have(trial->then->state->holds, then->name) ? then : NULL;
+    return ibh_names_have(now->state->kept, link->name) ? then : NULL;
 }
 
 /* ---- what stood before ---- */

@@ -210,8 +210,9 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
         *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that nothing comes back */
         return ibh_token_write(run->store, &token, error);
     }
-    /* End an overdue trial: else, a late attempt to go back would take this --apply back, too. */
-    if (token.process && !waits && !end)
+    /* An --apply of all NICs that does not join ends an overdue trial: else, a late attempt to go back would take this
+     * --apply back, too. */
+    if (token.process && !waits && !run->only && !(end && plan->len))
         return ibh_token_remove(run->store, error);
     if (!end || !plan->len)
         return TRUE;

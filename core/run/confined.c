@@ -28,7 +28,7 @@ static const char *find_forbidden(void)
 
         if (fd >= 0)
             close(fd);
-        else if (errno != ENOENT)
+        else if (errno == EACCES || errno == EPERM || errno == EROFS)
             return one->what;
     }
     return NULL;
