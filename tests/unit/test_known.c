@@ -200,6 +200,26 @@ static void test_names_shift(void **state G_GNUC_UNUSED)
     leave(&host);
 }
 
+/* A rail that lost its IPv6 address is remembered with it, unless --apply named the NIC. */
+static void test_lost_family(void **state G_GNUC_UNUSED)
+{
+    static const char *const lines[] = {NIC0, NIC1, "ip address add 172.16.34.12/16 dev ib1", NULL};
+    static const char before[] = "known ib1 mlx5_1/1 - 02:00:00:00:00:01 0 172.16.34.2,2001:db8::2\n";
+    Host host = look_at(lines, before, "");
+    const IbhNic *nic = ibh_rails_nic(host.rails, ibh_snapshot_link_by_name(host.snapshot, "ib1")->ifindex);
+    const GArray *known = host.snapshot->state->known;
+    IbhKnownRail now;
+    IbhIp ip;
+
+    assert_true(ibh_known_describe(host.rails, nic, known, FALSE, &now));
+    assert_int_equal(now.n_addresses, 2);
+    assert_true(ibh_ip_parse("172.16.34.12", &ip) && ibh_ip_equal(&ip, &now.addresses[0]));
+    assert_true(ibh_ip_parse("2001:db8::2", &ip) && ibh_ip_equal(&ip, &now.addresses[1]));
+    assert_true(ibh_known_describe(host.rails, nic, known, TRUE, &now));
+    assert_int_equal(now.n_addresses, 1);
+    leave(&host);
+}
+
 /* The same one as before: by its slot, or, where one has none, by its name. */
 static void test_again(void **state G_GNUC_UNUSED)
 {
@@ -300,9 +320,9 @@ static void test_lost_values(void **state G_GNUC_UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missed),      cmocka_unit_test(test_put),  cmocka_unit_test(test_names_shift),
-        cmocka_unit_test(test_again),       cmocka_unit_test(test_file), cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_lost_values),
+        cmocka_unit_test(test_missed),      cmocka_unit_test(test_put),         cmocka_unit_test(test_names_shift),
+        cmocka_unit_test(test_again),       cmocka_unit_test(test_file),        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_lost_values), cmocka_unit_test(test_lost_family),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
