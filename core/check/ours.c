@@ -159,6 +159,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
     g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(first);
     g_autoptr(GString) state = g_string_new(NULL);
+    const char *chance = "";
     char dst[IBH_PREFIX_STRLEN];
 
     if (first->type == IBH_OP_SYSCTL_SET) {
@@ -178,6 +179,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     }
     if (hit->nic && !has_own_rule(check, hit->nic)) {
         g_string_append(state, "not routed yet");
+        chance = !packet || ibh_question_goes_astray(packet) ? "" : " by chance"; /* main's first route is this NIC's */
     } else if (new_route) {
         text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = new_route});
         g_string_append_printf(state, "the main table has a new %s", text);
@@ -194,7 +196,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
         way = say_no_default(hit->nic, first->unit.family);
     else if (packet)
         way = ibh_question_way_text(check, packet);
-    return way ? g_strconcat(way, ": ", state->str, NULL) : g_strdup(state->str);
+    return way ? g_strconcat(way, chance, ": ", state->str, NULL) : g_strdup(state->str);
 }
 
 /* Adds one finding for all operations that are faults. An operation that a foreign route prevents has a finding of its
