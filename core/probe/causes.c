@@ -271,7 +271,7 @@ gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
     return FALSE;
 }
 
-/* Returns the code that pairs with this cause get; NULL if they get none. */
+/* Returns the code that is reported for a pair that has this cause; NULL if none is. */
 static const char *find_problem(const IbhCauseRow *row)
 {
     const char *problem = row->problem ? row->problem : row->code;

@@ -229,8 +229,9 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 }
 
 /* Returns a cause if a reply, or the answer to the SYN, comes from a hardware address that is not in the kernel's
- * neighbour entry for the peer, and does not claim the peer's address. Without a neighbour entry, no sender can be
- * judged: then returns a cause if replies came whose sender is not known, either. */
+ * neighbour entry for the peer, and does not claim the peer's address. If the neighbour entry has no hardware address,
+ * no sender can be judged. Then, if replies came and tell no hardware address either, returns IBH_WAY_NOT_KNOWN, which
+ * says so. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;

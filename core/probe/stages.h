@@ -139,7 +139,7 @@ typedef struct {
  * a pair has. */
 typedef struct {
     IbhProbeStage stage;
-    const char *problem; /* the code that pairs with this cause get; NULL: the same as `code`; "": none */
+    const char *problem; /* the code reported for pairs that have this cause; NULL: the same as `code`; "": none */
     IbhProbePlace place;
     IbhSeverity severity;
     const char *code;               /* the finding's code; NULL: no finding */
