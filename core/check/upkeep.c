@@ -108,7 +108,7 @@ static gboolean has_foreign_rule(const IbhRails *rails, const IbhNic *nic, const
 }
 
 /* TRUE if the value of a selector is an address of this rail, or a prefix that contains one. If the value is a shell
- * variable, TRUE if a foreign rule in the kernel leads an address of the rail to any table. */
+ * variable, TRUE if a foreign source rule in the kernel leads an address of the rail to any table. */
 static gboolean is_address_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};

@@ -201,6 +201,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
                            .process = (int)getpid(),
                            .seconds = (guint)confirm};
     const gboolean waits = token.process && token.end + PAUSE * G_USEC_PER_SEC > now;
+    const gboolean begins = !waits && end && plan->len;
 
     *ret_seconds = 0;
     /* An --apply during a trial joins it: what comes back is the state before the first --apply. */
@@ -210,11 +211,11 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
         *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that nothing comes back */
         return ibh_token_write(run->store, &token, error);
     }
-    /* An --apply of all NICs that does not join ends an overdue trial: else, a late attempt to go back would take this
-     * --apply back, too. */
-    if (token.process && !waits && !run->only && !(end && plan->len))
+    /* An --apply of all NICs ends an overdue trial, by a token of its own if it begins a trial: else, a late attempt to
+     * go back would take this --apply back, too. */
+    if (token.process && !waits && !begins && !run->only)
         return ibh_token_remove(run->store, error);
-    if (!end || !plan->len)
+    if (!begins)
         return TRUE;
     ibh_token_clear(&token);
     token = (IbhToken){.process = waiter.process, .end = end, .ifaces = g_strdupv((GStrv)(guintptr)run->only)};

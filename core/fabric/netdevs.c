@@ -275,9 +275,9 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* TRUE if the rails around this rail differ (find_rails_around()), unless this rail belongs to a majority of them that
- * has the MTU and mode of the goal (find_goal()). The words are the same for each rail with this problem, so these
- * rails share a finding. The commands give the rails that differ from the goal its MTU and mode. */
+/* TRUE if the rails around this rail (find_rails_around()) differ in MTU or mode. But if a majority of them has the MTU
+ * and mode of the goal (find_goal()), TRUE only for rails that do not. The words are the same for each rail with this
+ * problem, so these rails share a finding. The commands give the rails that differ from the goal its MTU and mode. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);

@@ -70,8 +70,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 typedef struct {
     const char *const *down; /* interfaces taken down on purpose, NULL-terminated; NULL for none */
     const GArray *given_up;  /* int: NICs whose addresses have been away for long enough; NULL for none */
-    gboolean (*leaves)(gconstpointer data, const IbhUnit *unit); /* TRUE if --watch leaves the unit alone; or NULL */
-    gconstpointer data;                                          /* for leaves() */
+    gboolean (*leaves)(gconstpointer data,
+                       const IbhUnit *unit); /* tells if --watch leaves the unit alone; may be NULL */
+    gconstpointer data;                      /* for leaves() */
 } IbhRestraint;
 
 /* Removes operations that should not run now. Returns the ifindexes of the spared NICs, whose addresses may come back

@@ -77,6 +77,7 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
                     *problem = say_problem(worst, FALSE);
     guint problems = 0, best = 0;
 
+    /* The rails come first, in the report's order; the findings below add the other NICs. */
     IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
         if (ibh_findings_worst(report->findings, rail->link->name))
             add_name(nics, rail->link->name);

@@ -11,7 +11,7 @@ make_hosts 2 A B
 says() { # HOST
     eval "${command/ib-hook/hook $1}" || true
 }
-expect_equal "a fault reads as on the page" "$(sed -n '/^ *-----/,/^$/{/-----/d; s/^    //p}' "$page")" "$(says A)"
+expect_equal "a fault reads as on the page" "$(sed -n '/^ *-----/,/^$/{/-----/d; /^ *node/d; s/^    //p}' "$page")" "$(says A)"
 expect_equal "and the same on each host, so it folds" "$(says A)" "$(says B)"
 for host in A B; do
     hook $host --apply >/dev/null
