@@ -39,7 +39,13 @@ got: $3"
     ok "$1"
 }
 
+# succeeded WHAT TEXT: a $(command) as an argument may fail unseen; what on_error or fail then writes is the text
+succeeded() {
+    [[ ! $2 =~ (^|$'\n')"not ok "[0-9]+" - " ]] || fail "$1" "what was to be looked at is a failure: $2"
+}
+
 expect_lacks() { # WHAT NEEDLE HAYSTACK
+    succeeded "$1" "$3"
     [[ $3 != *"$2"* ]] || fail "$1" "expected not to find: $2
 got: $3"
     ok "$1"

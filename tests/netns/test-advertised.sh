@@ -148,8 +148,8 @@ ip -n B -6 address flush to fd00:19::/32
 at_home_event
 expect_equal "when they end, what was made for them ends" "$before" "$(ours B)"
 expect_equal "still nothing is written to /var" "$file" "$(kept_rails)"
-expect_hook 0 B --check
-expect_lacks "nobody misses them" no-address "$out"
+expect_hook 0 B --check --json
+expect_lacks "nobody misses them" no-address "$(codes)"
 
 # Prefixes that come and go cost no writing.
 for n in 1 2 3; do

@@ -4,6 +4,7 @@
 # for: the administrator may just have cut himself off.
 . "$(dirname "$0")/lib.sh"
 needs script setsid taskset
+needs_own_processes
 
 make_hosts 2 B
 know_both_states B

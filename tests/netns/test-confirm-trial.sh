@@ -3,6 +3,7 @@
 # A trial (--apply --confirm) beside what happens meanwhile: a plain --apply is part of it; a state that cannot be written is
 # tried again; NICs that it was not about stay rails, and what it gave back is in nobody's way.
 . "$(dirname "$0")/lib.sh"
+needs_own_processes
 
 make_hosts 2 B
 know_both_states B
@@ -132,6 +133,7 @@ arp=strict'
 expect_hook 0 C --apply --confirm 60 -q
 restart_driver 0 1
 tried=$(rules_of 172.16.50.1)$(rules_of 172.16.50.2)
+expect_contains "hooks have made it a rail" "from 172.16.50.2 " "$tried"
 give_back
 expect_equal "a new netdev stays as hooks made it" "$tried" "$(rules_of 172.16.50.1)$(rules_of 172.16.50.2)"
 expect_equal "others are as they were" "" "$(rules_of 10.9.0.2)$(rules_of 10.9.0.3)"
@@ -145,6 +147,7 @@ expect_hook 0 C --undo -q
 expect_hook 0 C --apply --confirm 60 -q
 restart_driver 1
 tried=$(rules_of 172.16.50.2)
+expect_contains "hooks have made it a rail again" "from 172.16.50.2 " "$tried"
 give_back
 expect_equal "until then it stays as hooks made it" "$tried" "$(rules_of 172.16.50.2)"
 event_on ib1

@@ -58,11 +58,13 @@ done
 
 needs strace
 strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
-started() { # ARGUMENT…: processes that this run starts
-    on B strace -o $work/trace -e trace=clone,clone3,fork,vfork "$IB_HOOK" --sysfs /run/sys/B "$@" >/dev/null 2>&1 || true
-    grep -c '^[a-z0-9]*(' $work/trace || true
+expect_started() { # WHAT PROCESSES STATUS ARGUMENT…: a run starts so many processes, and has this exit status
+    local status=0
+    on B strace -o $work/trace -e trace=clone,clone3,fork,vfork "$IB_HOOK" --sysfs /run/sys/B "${@:4}" >/dev/null 2>&1 ||
+        status=$?
+    expect_equal "$1" "$2, status $3" "$(grep -c '^[a-z0-9]*(' $work/trace || true), status $status"
 }
-expect_equal "--apply --confirm 60 starts one process" 1 "$(started --apply --confirm 60)"
-expect_equal "--confirm starts none" 0 "$(started --confirm)"
-expect_equal "--apply starts none" 0 "$(started --apply)"
-expect_equal "nor does one that is refused" 0 "$(started --apply --confirm 0)"
+expect_started "--apply --confirm 60 starts one process" 1 0 --apply --confirm 60
+expect_started "--confirm starts none" 0 0 --confirm
+expect_started "--apply starts none" 0 0 --apply
+expect_started "nor does one that is refused" 0 2 --apply --confirm 0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # --apply --confirm SECONDS: the state before comes back, and stays, unless ib-hook --confirm comes in time.
 . "$(dirname "$0")/lib.sh"
+needs_own_processes
 
 make_hosts 2 B
 know_both_states B
@@ -96,7 +97,8 @@ expect_hook 0 B --undo
 
 # With --json nobody reads "the previous state comes back in": it does all the same; --quiet too.
 for option in --json --quiet; do
-    expect_hook 0 B --apply --confirm 1 $option
+    expect_hook 0 B --apply --confirm 2 $option
+    expect_equal "$option: applied" "$applied" "$(state B)"
     wait_until 5 is "$before"
     wait_until 5 nobody_waits
     ok "$option: undone"

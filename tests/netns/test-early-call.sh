@@ -3,6 +3,7 @@
 # NetworkManager says "reapply" before it sets the new addresses and routes, and nothing when they are there: the hook
 # answers for what comes within a second. No other event is waited for.
 . "$(dirname "$0")/lib.sh"
+needs_own_processes
 
 reapply() {
     manager_calls B PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 reapply &

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Whoever holds the lock for ever, or however long the kernel takes: its caller goes on after ten seconds, with exit status 0.
 . "$(dirname "$0")/lib.sh"
+needs strace
 
 make_hosts 2 B
 journal_start
@@ -19,10 +20,15 @@ expect_contains "and said why" "4 gave up after 8 s: another ib-hook" "$(journal
 flock -u 9
 
 # In the middle: its own alarm.
+gave_up() { # WHAT: the kernel was asked for nothing more
+    expect_equal "$1: the alarm came" 1 "$(grep -c '^--- SIGALRM {' $work/trace || true)"
+    expect_equal "$1: it was the end" "" "$(sed '1,/^--- SIGALRM {/d' $work/trace | grep '^sendmsg' || true)"
+}
 status=0
 with_sys B strace -qq -o $work/trace -e inject=sendmsg:signal=SIGALRM:when=3 "$HOOKS/networkd-dispatcher" 2>$work/err ||
     status=$?
 expect_equal "its own alarm: exit status" 0 "$status"
+gave_up "its own alarm"
 
 # No journal, no syslog, and a caller that does not read what is written to it.
 rm /run/systemd/journal/socket
@@ -39,6 +45,7 @@ expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 with_sys B timeout -s KILL 15 strace -qq -o $work/trace -e inject=sendmsg:signal=SIGALRM:when=3 \
     "$HOOKS/nm-dispatcher" ib1 up >&8 2>&8 </dev/null || fail "its last words wait for its caller"
 ok "nor do its last words wait"
+gave_up "a caller that does not read"
 took=$((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}))
 [ $took -lt 9000000 ] || fail "they took $took us"
 ok "neither waited for its alarm"
@@ -47,7 +54,9 @@ ok "neither waited for its alarm"
 (
     trap '' ALRM
     manager_calls B "$HOOKS/networkd-dispatcher"
+    with_sys B strace -qq -o $work/trace -e inject=sendmsg:signal=SIGALRM:when=3 "$HOOKS/networkd-dispatcher" 2>$work/err
 )
+gave_up "a caller that ignores alarms"
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 
 # With gateway=, a rule of others to a large table by this rail is asked at every event whether it routes the world.

@@ -13,8 +13,8 @@ forbidden() {
     local from path paths=()
     for path in "$@"; do paths+=(-P "$path"); done
     from=$(($(journal_lines) + 1))
-    manager_calls B PATH=/usr/bin strace -f -qq -o /dev/null "${paths[@]}" -e inject=open,openat:error=EACCES \
-        "$HOOKS/nm-dispatcher" ib1 up >/dev/null
+    manager_calls B PATH=/usr/bin strace -f -qq -o /dev/null "${paths[@]}" -e inject=open,openat:error="${refusal:-EACCES}" \
+        "$HOOKS/nm-dispatcher" ib1 up >&2
     journal "$from"
 }
 
@@ -24,7 +24,8 @@ needed=("$all" /proc/sys/net/ipv4/conf/ib{0,1}/arp_{announce,ignore})
 said=$(forbidden "${needed[@]}" /run/ib-hook)
 expect_contains "what it may not" "ib-hook cannot act: root may not open /run/ib-hook" "$said"
 expect_equal "it is one line" 1 "$(wc -l <<<"$said")"
-expect_equal "and it is not said again" "" "$(forbidden "${needed[@]}" /run/ib-hook)"
+said=$(forbidden "${needed[@]}" /run/ib-hook) # an assignment: as an argument, its failure would not be seen
+expect_equal "and it is not said again" "" "$said"
 expect_nothing_of_ours B
 
 rm /run/ib-hook/confined
@@ -48,4 +49,19 @@ done
 rm -rf /run/ib-hook
 manager_calls B PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 up
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
-expect_equal "a hook that can do its work does not ask" "" "$(forbidden /sys/class/net)"
+said=$(forbidden /sys/class/net)
+expect_equal "a hook that can do its work does not ask" "" "$said"
+
+# A container's /proc/sys can only be read.
+sysctl_set B ib1 arp_ignore 0
+said=$(refusal=EROFS forbidden "${needed[@]}")
+expect_contains "a read-only /proc/sys" "ib-hook cannot act: root may not open $all" "$said"
+
+# What is in the way of the state forbids nothing.
+rm -rf /run/ib-hook
+echo >/run/ib-hook
+from=$(($(journal_lines) + 1))
+manager_calls B PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 up
+expect_contains "a file in the place of /run/ib-hook" "/run/ib-hook: Not a directory" "$(journal "$from")"
+expect_lacks "nothing is forbidden" "cannot act" "$(journal "$from")"
+expect_sysctls B ib1 arp_ignore=1

@@ -125,9 +125,9 @@ gone
 
 # What is no event for us.
 from=$(($(journal_lines) + 1))
-for event in "none hostname" " connectivity-change" "ib1 pre-down" "ib1 vpn-up" "ib1" ""; do
-    # shellcheck disable=SC2086 # words
-    manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" ${event%% *} ${event#* }
+for event in "none|hostname" "|connectivity-change" "ib1|pre-down" "ib1|vpn-up" "ib1|ib1" "ib1" ""; do
+    IFS='|' read -ra words <<<"$event"
+    manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" "${words[@]}"
 done
 expect_equal "nothing happened" "$state_before" "$(state B | tidy)"
 expect_equal "and nothing was said" "" "$(journal "$from")"

@@ -33,6 +33,7 @@ looks() {
     jq -e 'has("findings")' $work/out >/dev/null || fail "$1: no JSON" "$(<$work/out)"
     on B timeout -s KILL 10 "$IB_HOOK" --show --verbose --sysfs $tree/sys >>$work/out 2>&1 </dev/null || fail "$1: --show: $?"
     expect_equal "$1: nothing of others is shown" 0 "$(grep -ac 'secret\|mlx5_9' $work/out || true)"
+    grep -q O_PATH $work/trace || fail "$1: the trace shows what is opened"
     expect_equal "$1: no name in it is opened, but looked at, and from its directory" "" \
         "$(grep "$tree\|\"class/\|\"etc/\|\"run/" $work/trace | grep -v "O_PATH" || true)"
 }

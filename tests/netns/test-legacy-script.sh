@@ -10,7 +10,7 @@ mkdir -p $tree
 ln -s /run/sys/B $tree/sys
 hook B --apply >/dev/null
 
-check() { hook B --sysfs $tree/sys --check --json >$work/out || true; }
+check() { hook B --sysfs $tree/sys --check --json >$work/out || [ $? = 1 ]; }
 ifindex() { ip -n B -j link show dev "$1" | jq ".[0].ifindex"; }
 found() { jq -r '.findings[] | select(.code == "legacy-script") | "\(.ifaces | join("+")) \(.severity) \(.owner) \(.message | sub(".*: (?<l>line)"; "\(.l)"))"' $work/out; }
 

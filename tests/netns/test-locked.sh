@@ -3,7 +3,8 @@
 # Only one at a time: while another process holds the lock, --apply waits, as locked-without-signals has it not for ever.
 # Looking needs no lock.
 . "$(dirname "$0")/lib.sh"
-needs flock
+needs flock strace
+strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
 
 make_hosts 2 B
 expect_hook 0 B --apply
@@ -17,10 +18,11 @@ flock 9
 expect_hook 0 B --show
 expect_hook 1 B --check
 expect_hook 0 B --plan
-hook B --apply >$work/out 2>&1 9>&- &
+: >$work/trace
+on B strace -o $work/trace -e trace=flock "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>&1 9>&- &
 pid=$!
-still_waits() { [ -d /proc/$pid ]; }
-for _ in 1 2 3 4 5 6 7 8 9 10; do still_waits || fail "--apply waits for the lock" "$(<$work/out)"; done
+waits() { [ "$(grep -c EAGAIN $work/trace)" -ge 2 ]; } # it has asked again
+wait_until 5 waits
 expect_equal "nothing is changed" "$before" "$(state B)"
 flock -u 9
 wait $pid || fail "freed, --apply goes on" "$(<$work/out)"

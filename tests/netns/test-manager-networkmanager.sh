@@ -98,8 +98,9 @@ kill $watch
 wait $watch
 mkdir -p /etc/NetworkManager/dispatcher.d
 ln -s "$HOOKS/nm-dispatcher" /etc/NetworkManager/dispatcher.d/50-ib-hook
-"$IB_HOOK" --config "$only" --check >$work/out || fail "--check is happy" "$(<$work/out)"
-expect_lacks "no warning of it" manager-removes-foreign "$(<$work/out)"
+"$IB_HOOK" --config "$only" --check --json >$work/out || fail "--check is happy" "$(<$work/out)"
+out=$(<$work/out)
+expect_lacks "no word of it" manager-removes-foreign "$(codes)"
 
 # Who programs does not look.
 strace -f -e trace=openat,connect -o $work/trace "$IB_HOOK" --config "$only" --apply >/dev/null

@@ -22,10 +22,12 @@ before=$(state B)
 cat >$work/no-ipv6.c <<'END'
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
@@ -37,8 +39,10 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     if (message->msg_iov[0].iov_len < NLMSG_HDRLEN + sizeof *generic)
         return real(fd, message, flags);
     generic = NLMSG_DATA(header);
-    if ((header->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP && generic->rtgen_family == AF_INET6)
+    if ((header->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP && generic->rtgen_family == AF_INET6) {
         generic->rtgen_family = AF_UNSPEC;
+        close(creat(ASKED, 0600));
+    }
     return real(fd, message, flags);
 }
 
@@ -54,7 +58,7 @@ int socket(int family, int type, int protocol)
     return real(family, type, protocol);
 }
 END
-cc -D_GNU_SOURCE -shared -fPIC -o $work/no-ipv6.so $work/no-ipv6.c -ldl
+cc -D_GNU_SOURCE -DASKED="\"$work/asked\"" -shared -fPIC -o $work/no-ipv6.so $work/no-ipv6.c -ldl
 
 try() { # WHAT
     expect_hook 0 B --apply
@@ -79,3 +83,4 @@ hook() { # HOST ARGUMENT…: as if the kernel had no IPv6
     on "$1" env LD_PRELOAD=$work/no-ipv6.so "$IB_HOOK" --sysfs "/run/sys/$1" "${@:2}"
 }
 try "no IPv6 in the kernel"
+[ -e $work/asked ] || fail "the library stands between the program and the kernel"

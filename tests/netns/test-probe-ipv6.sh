@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # --probe of IPv6, alone and together with IPv4.
 . "$(dirname "$0")/lib.sh"
+needs nft
 [ -d /proc/sys/net/ipv6 ] || skip "no IPv6 here"
 
 make_hosts 2
@@ -41,14 +42,12 @@ expect_equal "and what is wrong" "peer-replies-other-nic warning" \
     "$(json '[.findings[] | "\(.code) \(.severity)"] | unique | join(" ")')"
 
 # Whoever drops the SYN is not accused, nor called right: it is not known.
-if command -v nft >/dev/null; then
-    on B nft 'add table ip6 t; add chain ip6 t c { type filter hook input priority 0; }; add rule ip6 t c ip6 nexthdr tcp drop'
-    expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2 --json
-    expect_equal "no answer" "null" "$(json '[.pairs[].tcp_lladdr | tostring] | unique | join(" ")')"
-    expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2
-    expect_contains "is said" "the NIC of its replies is not known: no answer to a TCP SYN" "$out"
-    on B nft flush ruleset
-fi
+on B nft 'add table ip6 t; add chain ip6 t c { type filter hook input priority 0; }; add rule ip6 t c ip6 nexthdr tcp drop'
+expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2 --json
+expect_equal "no answer" "null" "$(json '[.pairs[].tcp_lladdr | tostring] | unique | join(" ")')"
+expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2
+expect_contains "is said" "the NIC of its replies is not known: no answer to a TCP SYN" "$out"
+on B nft flush ruleset
 expect_hook 0 B --apply
 forget A B
 

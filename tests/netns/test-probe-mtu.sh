@@ -96,6 +96,7 @@ expect_contains "what comes of it" "connections open, and hang once they send mo
 on B nft flush ruleset
 
 # This host's own queue takes no packet that is longer than its burst: no other one drops them.
+untried=
 if on A tc qdisc add dev ib1 root tbf rate 100mbit burst 4000 latency 50ms 2>$work/tbf; then
     probe 1 "${both[@]}"
     expect_equal "an own queue, with a burst below one packet" "9000 2044 9000 2044 error path-mtu ib1" "$(sizes) $(codes)"
@@ -103,7 +104,7 @@ if on A tc qdisc add dev ib1 root tbf rate 100mbit burst 4000 latency 50ms 2>$wo
     expect_lacks "no switch is accused" "switch" "$(json '.findings[].advice')"
     on A tc qdisc del dev ib1 root
 else
-    echo "# not tried, tbf: $(<$work/tbf)"
+    untried="an own queue: $(<$work/tbf)"
 fi
 
 # A router that says so: nothing is wrong with that, and it is told who said it.
@@ -126,3 +127,4 @@ probe 0 192.0.2.2
 expect_equal "behind a router, by the rail that has a gateway" "1400" "$(json '[.pairs[].path_mtu | select(.)] | join(" ")')"
 expect_equal "it is told" "info path-mtu ib0" "$(codes)"
 expect_contains "by whom" "172.16.50.1 says that they are too long" "$(messages)"
+[ -z "$untried" ] || skip "all but $untried"

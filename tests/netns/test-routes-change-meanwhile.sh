@@ -22,13 +22,13 @@ our_rules6() { ip -n B -6 -d rule show | marked suppress_ifgroup; }
 trace() { with_sys B strace -qq -o $work/trace -e trace=sendmsg,recvmsg "$@" "$HOOKS/nm-dispatcher" ib0 up </dev/null; }
 waits() { [ "$(grep -c '^recvmsg' $work/trace)" -ge "$number" ]; }
 
+journal_start
 for protocol in boot kernel; do
     sed "s/PROTOCOL/add/; s/$/ proto $protocol/" $work/all >$work/add
     sed "s/PROTOCOL/del/; s/$/ proto $protocol/; 250q" $work/all >$work/del
     echo "route add 2001:db8:1::1/128 dev br0 proto $protocol" >>$work/del
     ip -n B -6 -batch $work/add
     wait_until 5 settled B
-    journal_start
     manager_calls B "$HOOKS/nm-dispatcher" ib0 up
     rules=$(our_rules6)
     expect_equal "$protocol: the rails have their rules" 12 "$(wc -l <<<"$rules")"

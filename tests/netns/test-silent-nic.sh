@@ -99,5 +99,7 @@ $setting")" --apply
     expect_sysctls "$setting" "0 0 0 0"
 done
 expect_hook 0 B --undo --iface ib2
-hook B --config /dev/null --apply --iface ib0 >/dev/null 2>&1 || true
+cp /dev/null $work/none.conf
+expect_hook 0 B --config $work/none.conf --apply --iface ib0
+manager_calls B "$HOOKS/nm-dispatcher" ib2 up
 expect_sysctls "held" "0 0 0 0"

@@ -829,7 +829,8 @@ static void test_messages(void **state)
     (void)state;
     SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2 leaves through ib0: not routed yet");
     /* NICs whose packets go as they should are no error; nor are those that have no source. */
-    SAID(ibh_finding_text(find_code(&plain, "rule-missing"), "ib0"), "172.16.34.1 leaves through ib0 by chance: not routed yet");
+    SAID(ibh_finding_text(find_code(&plain, "rule-missing"), "ib0"),
+         "172.16.34.1 leaves through ib0 by chance: not routed yet");
     assert_int_equal(ibh_finding_severity_for(find_code(&plain, "rule-missing"), "ib0"), IBH_WARNING);
     assert_int_equal(ibh_finding_severity_for(find_code(&plain, "rule-missing"), "ib1"), IBH_ERROR);
     SAID(find_code(&lucky, "rule-missing")->message, "172.16.34.1 leaves through ib0: ib-hook's rule 1941 is missing");
