@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A finding says what is wrong, why it matters, and what to do. Its code is that of a row in check/rows.c or
- * fabric/rows.c. Monitoring depends on the codes, and on nothing else of a finding.
+ * A finding says what is wrong, why it matters, and what to do. Its code is that of a row in check/rows.c,
+ * fabric/rows.c or probe/causes.c. Monitoring depends on code, severity and interfaces, and not on the texts.
  */
 #pragma once
 
@@ -53,8 +53,8 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 /* Replaces the remedy, unless the new one is empty. Takes over its strings. */
 void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
 void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once; ignores "" */
-/* Adds the interface. Unless the interface has a text already, sets its text and, to `severity`, its limit. Takes over
- * the text. */
+/* Adds the interface. If the interface has no text yet, gives it this text, and sets its limit to `severity`. Takes
+ * over the text in any case. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, IbhSeverity severity, char *text);
 /* Notes that packets of this interface, one of the finding's, leave through another NIC. */
 void ibh_finding_set_astray(IbhFinding *finding, const char *iface);

@@ -128,8 +128,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* A note gets a text, an exception in the rail's line of the report, only if the way leads through another
-     * candidate. */
+    /* A note (severity info) appears in the rail's line of the report, as an exception, only if the way leads through
+     * another candidate. */
     says = loses_answers              ? g_strdup_printf("%s: %s", way, why)
            : through && through->rank ? ibh_question_exception_text(check, question)
                                       : NULL;

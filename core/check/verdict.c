@@ -119,7 +119,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
             if (question->grade != grade || question->kind != IBH_ASK_LEAVES ||
                 !ibh_question_is_caused_by(question, &worst->owner))
                 continue;
-            if (grade == IBH_NOTED && question->small_mtu) /* the packet leaves through its own NIC: no exception */
+            if (grade == IBH_NOTED && question->small_mtu) /* only the MTU is noted; the way is right */
                 continue;
             what = ibh_question_way_text(check, question);
             ibh_finding_add_text(finding, iface, severities[grade],

@@ -164,8 +164,8 @@ char *ibh_op_why(const IbhRails *rails, const IbhOp *op)
     case IBH_OP_NEIGH_DEL:
         return g_strdup_printf("nothing leaves through %s now", name);
     case IBH_OP_ANNOUNCE:
-        /* An address is announced from its own NIC, or from the NIC that answers for the address, because main uses
-         * that NIC for the subnet. */
+        /* An address is announced from its own NIC. But if main uses another NIC for the subnet, and that NIC answers
+         * for the address, the address is announced from there. */
         owner = ibh_rails_owner(rails, &op->ip);
         if (nic != (owner ? owner : ibh_rails_holder(rails, &op->ip)))
             return g_strdup_printf("main uses %s for its subnet", name);

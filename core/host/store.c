@@ -273,8 +273,9 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* Fails if the file cannot be read now, or if a user other than root may not read it: then the state must not be taken
- * for empty. Root goes on with an empty state, even if a security module forbids the file. */
+/* Fails if reading fails for a reason that may pass (is_temporary()), or if a user other than root may not read the
+ * file: then the state must not be taken for empty. For any other reason, starts with an empty state: if there is no
+ * file, or one that is not trusted, or if a security module forbids the file to root. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;

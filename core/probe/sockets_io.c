@@ -120,9 +120,10 @@ int ibh_socket_bind(int fd, const IbhProbeSource *source)
     return 0;
 }
 
-/* Opens a socket that receives only echo replies. Its filter has a bit for each type of ICMP, which is 1 if packets of
- * this type are dropped: 32 bits in IPv4, 256 in IPv6. Echoes are not fragmented, even if the kernel has learned a
- * smaller MTU. Returns a negative errno on failure, for example if the address is gone; other sources can still ask. */
+/* Opens a socket that receives echo replies. Its filter has a bit for each type of ICMP, which is 1 if packets of this
+ * type are dropped: in IPv4 only for the types below 32, the others come in. Echoes are not fragmented, even if the
+ * kernel has learned a smaller MTU. Returns a negative errno on failure, for example if the address is gone; other
+ * sources can still ask. */
 static int open_echoes(const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;

@@ -93,4 +93,11 @@ ip -n B rule del priority 1941 from 172.16.34.2
 status=0
 with_sys B "$IB_HOOK" --check --json 2>$work/said >/dev/full </dev/null || status=$?
 expect_equal "findings on a full disk: exit status" 3 "$status"
+for i in {10..40}; do ip -n B address add "172.16.34.$i/16" dev ib1; done
+status=0
+with_sys B "$IB_HOOK" --plan 2>$work/said >$work/plan </dev/null
+expect_at_least "a plan longer than the buffer of what is printed" 8192 "$(wc -c <$work/plan)"
+with_sys B "$IB_HOOK" --plan 2>$work/said >/dev/full </dev/null || status=$?
+expect_equal "a long plan on a full disk: exit status" 3 "$status"
+for i in {10..40}; do ip -n B address del "172.16.34.$i/16" dev ib1; done
 fresh "findings on a full disk"
