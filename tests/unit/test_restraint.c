@@ -110,6 +110,8 @@ static const Row rows[] = {
                "config [interface ib2] manage=yes\n",
      .n_spared = 1,
      .ops = {{IBH_OP_SYSCTL_SET, "ib2", 2}}},
+    /* A NIC without addresses must not answer for the rails. */
+    {.change = "nic ib2 infiniband rdma mlx5_2/1\n", .n_spared = 1, .ops = {{IBH_OP_SYSCTL_SET, "ib2", 1}}},
     /* Its NIC is gone. */
     {.change = "ip rule add priority 1941 from 172.16.34.9/32 lookup 949 suppress_ifgroup mark protocol kernel\n",
      .n_spared = 1,
