@@ -54,25 +54,42 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
- * one, if a remote= has no via, or if the rail reaches one peer at most. */
-static const char *why_no_gateway(const IbhSubject *about)
+/* TRUE if gateway= names a gateway of this family, and the NIC is up and a rail with rules of this family. */
+static gboolean has_named_gateway(const IbhSubject *about)
 {
-    const IbhCheck *check = about->check;
     const IbhNic *nic = about->nic;
     const IbhSettings *settings = &nic->settings;
     const int family = about->family;
     const gboolean is_edge = settings->gateway == IBH_GATEWAY_FIRST || settings->gateway == IBH_GATEWAY_LAST;
     const gboolean is_address = settings->gateway == IBH_GATEWAY_ADDRESS && settings->gateway_ip.family == family;
-    const gboolean is_named = is_address || settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET);
+
+    return nic->link->flags & IFF_UP && ibh_nic_programs_family(nic, family) &&
+           (is_address || settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET));
+}
+
+gboolean ibh_gateway_is_this_host(IbhSubject *about)
+{
+    IbhIp gateway;
+
+    return has_named_gateway(about) && ibh_nic_find_gateway(about->nic, about->family, &gateway) &&
+           ibh_rails_is_own_gateway(about->check->rails, about->nic, &gateway);
+}
+
+/* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
+ * one, if a remote= has no via, or if the rail reaches one peer at most; but not if the rail is the gateway itself. */
+static const char *why_no_gateway(IbhSubject *about)
+{
+    const IbhCheck *check = about->check;
+    const IbhNic *nic = about->nic;
+    const IbhSettings *settings = &nic->settings;
+    const int family = about->family;
     IbhRoute by_default;
     IbhIp gateway;
 
-    if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family))
+    if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family) || ibh_gateway_is_this_host(about))
         return NULL;
-    if (is_named &&
-        (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_is_own_gateway(check->rails, nic, &gateway)))
-        return "gateway= does not name another host in one of its subnets";
+    if (has_named_gateway(about) && !ibh_nic_find_gateway(nic, family, &gateway))
+        return "gateway= does not name a host in one of its subnets";
     if (ibh_want_default(check->rails, nic, family, &by_default))
         return NULL;
     IBH_EACH (const IbhRemote, remote, settings->remote) {

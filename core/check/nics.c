@@ -16,7 +16,7 @@ gboolean ibh_rail_answers_nothing(IbhSubject *about)
     const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
     ibh_subject_say(about, "value=%d", own);
-    return own == ANSWERS_NOTHING && all <= own && ibh_nic_serves_family(about->nic, AF_INET);
+    return own == ANSWERS_NOTHING && all < own && ibh_nic_serves_family(about->nic, AF_INET);
 }
 
 /* TRUE if the arp_ignore of conf/all makes the rail answer no request, or makes it answer for other NICs' addresses.

@@ -175,6 +175,8 @@ const IbhRow ibh_rows[] = {
      "the main table decides how traffic beyond its subnets leaves: {why}",
      "set gateway= in the configuration to a gateway that the rail can reach, or add a default route through the rail "
      "to the main table"},
+    {IBH_OF_GATEWAY, "gateway-missing", IBH_INFO, ibh_gateway_is_this_host,
+     "gateway= names this host itself: no default route of its own", "nothing has to be done"},
     {IBH_OF_GATEWAY, "gateway-missing", IBH_WARNING, ibh_rail_leaves_through_other, "{way}: {why}",
      "nothing has to be done; gateway= gives each rail a gateway of its own", "{why}", .says = "{says}"},
     {IBH_OF_GATEWAY_ELSEWHERE, "gateway-missing", IBH_WARNING, ibh_route_leads_through_sibling, "{way}: {why}",

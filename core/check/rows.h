@@ -18,7 +18,8 @@ IbhPredicate ibh_rail_is_mute, ibh_neighbour_is_own, ibh_neighbour_is_written, i
 IbhPredicate ibh_pair_has_other_mtu6, ibh_pair_lacks_ipv6, ibh_pair_has_other_length, ibh_pair_lacks_subnet;
 IbhPredicate ibh_pair_has_one_mac, ibh_rail_has_lowered_mtu6;
 /* gateway.c */
-IbhPredicate ibh_gateway_is_missing, ibh_rail_leaves_through_other, ibh_route_leads_through_sibling;
+IbhPredicate ibh_gateway_is_missing, ibh_gateway_is_this_host, ibh_rail_leaves_through_other,
+    ibh_route_leads_through_sibling;
 /* nics.c */
 IbhPredicate ibh_nic_is_held, ibh_nic_is_blocked, ibh_nic_lacks_address, ibh_nic_is_kept_astray, ibh_nic_is_asked_for;
 IbhPredicate ibh_rail_answers_nothing, ibh_rail_has_value_of_all, ibh_rail_has_other_table;

@@ -16,7 +16,6 @@ const char *const ibh_counters[IBH_N_COUNTERS] = {
     "hw_counters/rx_icrc_encapsulated",
     "counters/VL15_dropped",
     "counters/port_xmit_discards",
-    "hw_counters/out_of_sequence",
     "hw_counters/packet_seq_err",
     "hw_counters/local_ack_timeout_err",
 };

@@ -21,7 +21,7 @@ typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } Ibh
 #define IBH_PHYS_LINK_UP 5
 #define IBH_PHYS_TEST 7
 
-#define IBH_N_COUNTERS 12
+#define IBH_N_COUNTERS 11
 #define IBH_N_LINK_COUNTERS 7 /* the first 7 count errors of the link; the others, packets lost on their way */
 extern const char *const ibh_counters[IBH_N_COUNTERS]; /* files below the port's directory */
 

@@ -201,10 +201,11 @@ gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 
 #define IPV6_LEAST 1280 /* the kernel disables IPv6 on links with a smaller MTU */
 
-/* TRUE if the MTU and, for InfiniBand, the mode are known. */
+/* TRUE if the MTU and, for InfiniBand, the mode are known. FALSE for a NIC that carries nothing: until an InfiniBand
+ * NIC has joined its multicast group, its MTU is not yet that of the fabric. */
 static gboolean has_mtu(const IbhPortNic *nic)
 {
-    return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
+    return nic->usable && nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
 }
 
 /* Returns this rail, the rails of known MTU beside it (ibh_port_nics_are_beside()), the rails of known MTU beside these

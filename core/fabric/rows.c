@@ -123,7 +123,7 @@ const IbhRow ibh_fabric_rows[] = {
     {IBH_OF_NETDEV, "mode-mtu", IBH_WARNING, ibh_netdev_has_other_mtu,
      "{others}, expected {its} as {model} in the same subnet {subnet}: a peer that sends to both loses the packets "
      "that are too large for one of them",
-     "$ {commands}"},
+     "make them like most of the rails, but first the links below them, if there are any: {commands}"},
     {IBH_OF_NETDEV, "pkey-unknown", IBH_ERROR, ibh_netdev_lacks_pkey,
      "P_Key {pkey} is not in the table of {port}, where it is expected: the subnet manager has not made the port a "
      "member of that partition, so the interface reaches no host",
@@ -135,7 +135,8 @@ const IbhRow ibh_fabric_rows[] = {
     {IBH_OF_NETDEV, "subnet-prefix-differs", IBH_WARNING, ibh_netdev_has_stale_prefix,
      "the hardware address of {iface} has the subnet prefix {own}, expected {its} as its port {port}: peers learn an "
      "address that the fabric no longer has, so what they send is lost",
-     "$ ip link set {iface} down; ip link set {iface} up"},
+     "restart the subnet manager, set the switch's port down and up, or load ib_ipoib again: the kernel renews the "
+     "address only then"},
     {IBH_OF_NETDEV, "gid-missing", IBH_ERROR, ibh_netdev_has_wrong_gid,
      "the GID table of {port} {fault} for {address}: RDMA connections from and to it fail, though ping works",
      "remove the address from {iface} and add it again; if that does not help, see what the kernel says of it (dmesg), "

@@ -279,6 +279,8 @@ static const Case CASES[] = {
      "error effective-sysctl ib1"},
     {"the same, but the larger value of all, without a meaning, is in force", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=8\n"
      ADDRESSES RAIL0 RAIL1 "sysctl -w net/ipv4/conf/all/arp_ignore=9\n", NULL, "warning effective-sysctl ib0+ib1"},
+    {"the same value of all: all comes first", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=8\n"
+     ADDRESSES RAIL0 RAIL1 "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, "error effective-sysctl ib0+ib1"},
     {"nobody answers for an address on a bridge", SILENT("br9 up type bridge", "br9", "16"), NULL, "warning sysctl-wrong ib0+ib1"},
     {"nor for one on a dummy", SILENT("d9 up type dummy", "d9", "32"), NULL, "info foreign-route ib0+ib1\nwarning sysctl-wrong ib0+ib1"},
     {"a network of its own inside the subnet is routed", SILENT("br9 up type bridge", "br9", "24"), NULL, "info foreign-route ib0+ib1\nwarning sysctl-wrong ib0+ib1"},
@@ -533,6 +535,8 @@ static const Case CASES[] = {
      "ip address add 172.16.34.1/32 dev ib9\n", NULL, "info foreign-nic-answers ib9"},
     {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1] gateway=10.0.0.1\n", NULL,
      "warning gateway-missing ib1"},
+    {"gateway: one file for all hosts, and this is the router", RAILS "config [interface ib*] gateway=172.16.34.1\n", NULL,
+     "info gateway-missing ib0\ninfo gateway-missing ib1"},
     /* clang-format on */
 };
 

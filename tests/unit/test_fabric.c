@@ -184,7 +184,8 @@ static void test_by_name(void **state)
 
 static const char *subnet_of_mtus = "172.16.0.0/16";
 
-/* Rails of one subnet, with these MTUs; returns "ib0 fix, ib2 fix …", which the caller frees. */
+/* Rails of one subnet, with these MTUs (negative: without a link); returns "ib0 fix, ib2 fix …", which the caller
+ * frees. */
 static char *judge_mtus(const int *mtus)
 {
     g_autoptr(IbhFabric) fabric = ibh_fabric_new();
@@ -194,7 +195,7 @@ static char *judge_mtus(const int *mtus)
 
     assert_true(ibh_prefix_parse(subnet_of_mtus, &subnet));
     for (int n = 0; mtus[n]; n++) {
-        IbhPortNic nic = {.type = 1, .up = TRUE, .usable = TRUE, .mtu = mtus[n], .pkey = IBH_UNKNOWN};
+        IbhPortNic nic = {.type = 1, .up = TRUE, .usable = mtus[n] > 0, .mtu = ABS(mtus[n]), .pkey = IBH_UNKNOWN};
 
         g_snprintf(nic.iface, sizeof nic.iface, "ib%d", n);
         nic.subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
@@ -222,9 +223,11 @@ static void test_majority_of_mtus(void **state)
     (void)state;
     expect_mtus("", MTUS(2044));
     expect_mtus("", MTUS(2044, 2044));
-    expect_mtus("ib1: sudo ip link set ib1 mtu 2044", MTUS(2044, 1400, 2044, 2044, 2044, 2044, 2044, 2044));
-    expect_mtus("ib0: sudo ip link set ib0 mtu 2044", MTUS(1400, 2044, 2044));
-    expect_mtus("ib0: sudo ip link set ib0 mtu 2044; sudo ip link set ib3 mtu 2044",
+    expect_mtus("", MTUS(2044, -4092)); /* not that of the fabric before it joins */
+#define MOST "make them like most of the rails, but first the links below them, if there are any: "
+    expect_mtus("ib1: " MOST "sudo ip link set ib1 mtu 2044", MTUS(2044, 1400, 2044, 2044, 2044, 2044, 2044, 2044));
+    expect_mtus("ib0: " MOST "sudo ip link set ib0 mtu 2044", MTUS(1400, 2044, 2044));
+    expect_mtus("ib0: " MOST "sudo ip link set ib0 mtu 2044; sudo ip link set ib3 mtu 2044",
                 MTUS(1400, 2044, 2044, 4092, 2044));
     /* No majority: which of them is right only the fabric knows, and the smallest one works with all. */
 #define ALIKE "make them alike, as the fabric has it; the smallest one fits all: "
