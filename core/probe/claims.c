@@ -91,6 +91,8 @@ gboolean ibh_hop_has_answer(IbhProbeHop *hop)
 
 gboolean ibh_hop_has_virtual(IbhProbeHop *hop)
 {
+    if (hop->is_virtual)
+        return TRUE;
     IBH_EACH_CLAIM (claim, hop) {
         if (ibh_lladdr_is_virtual(&claim->lladdr))
             return TRUE;
@@ -139,6 +141,11 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hos
         }
     }
     return n;
+}
+
+static gboolean is_about(const IbhProbeForgery *forgery, const IbhProbeHop *hop)
+{
+    return ibh_ip_equal(&forgery->ip, &hop->ip) && forgery->ifindex == hop->link->ifindex;
 }
 
 /* Notes that a host claims a hop's address in the name of another host, once for each sender, address and NIC. */
@@ -208,6 +215,37 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
         if (known) {
             known->answers += is_answer ? 1 : 0;
             known->proxy &= is_proxy;
+        }
+    }
+}
+
+/* Some switches answer ARP from their own hardware address, but in the name of a virtual one that is configured freely
+ * (VARP). Such claims look forged. But if replies to our echoes come from the sender of a claim, the sender gets our
+ * packets anyway. Then all claims of the address in this name count, also those of a second switch. A forger gains
+ * nothing: the true owner claims the address, too. */
+void ibh_probe_believe_routers(IbhProbe *probe)
+{
+    IBH_EACH_PAIR (pair, probe) {
+        IbhProbeHop *hop = pair->hop;
+        IbhLladdr name = {.len = 0};
+
+        IBH_EACH (const IbhProbeForgery, one, probe->forgeries) {
+            if (hop && pair->received && is_about(one, hop) && !one->has_more &&
+                ibh_lladdr_equal(&one->sender, &pair->sender))
+                name = one->name;
+        }
+        if (!name.len)
+            continue;
+        hop->forged = FALSE;
+        hop->is_virtual = TRUE;
+        if (!ibh_hop_claim(hop, &name) && hop->n_claims < IBH_PROBE_CLAIMS)
+            hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = name, .answers = 1};
+        IBH_EACH_BACK (IbhProbeForgery, one, probe->forgeries) {
+            if (!is_about(one, hop))
+                continue;
+            hop->forged |= one->has_more || !ibh_lladdr_equal(&one->name, &name);
+            if (!one->has_more && ibh_lladdr_equal(&one->name, &name))
+                IBH_REMOVE(IbhProbeForgery, one, probe->forgeries);
         }
     }
 }

@@ -98,14 +98,15 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
  * If no echo was seen to leave, and the kernel was not heard to ask for the hardware address, although the neighbour
  * table had an entry, the kernel may have asked for the last time just before the run, and our echoes wait for that
  * answer. If no answer comes within ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets.
- * So one more echo is sent, which does not count: it makes the kernel ask. */
+ * So one more echo is sent, which does not count: it makes the kernel ask. In any case, wait so long that the kernel's
+ * second question counts, too. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
     const IbhProbeHop *hop = pair->hop;
     const guint tries = pair->tries[IBH_ASK_ECHO], count = flight->probe->count;
     const gboolean is_stuck = !pair->received && !pair->left && !(hop && hop->asks);
-    const gint64 end = pair->until[IBH_ASK_ECHO] + (is_stuck ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
+    const gint64 end = pair->until[IBH_ASK_ECHO] + ONE_QUESTION;
     const gboolean needs_extra = is_stuck && tries == count && now >= end && hop && hop->in_table;
 
     shot->number = tries;

@@ -20,7 +20,9 @@ static IbhCause find_rivals(const IbhProbePair *pair)
 {
     const IbhProbe *probe = pair->probe;
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
-    const guint n = pair->hop ? ibh_probe_list_hosts(probe, &pair->hop->ip, mine) : 0;
+    /* each wire may have a router of its own with the same fe80:: address */
+    const guint n =
+        pair->hop && !ibh_ip_is_fe80(&pair->hop->ip) ? ibh_probe_list_hosts(probe, &pair->hop->ip, mine) : 0;
     gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
@@ -56,10 +58,11 @@ static IbhCause find_twin(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
 
-    if (!hop || !hop->questions || hop->ip.family != AF_INET)
+    /* a gateway may be two switches that share a hardware address, and both answer */
+    if (!hop || !hop->questions || hop->ip.family != AF_INET || !ibh_probe_is_direct(pair) || hop->is_virtual)
         return IBH_CAUSE_NONE;
     IBH_EACH_CLAIM (claim, hop) {
-        if (claim->answers >= 2 * hop->questions)
+        if (claim->answers >= 2 * hop->questions && !ibh_lladdr_is_virtual(&claim->lladdr))
             return pair->doubled                          ? IBH_PEER_DOUBLED
                    : pair->probe->hears && pair->received ? IBH_PEER_TWICE
                                                           : IBH_CAUSE_NONE;
@@ -323,6 +326,7 @@ void ibh_probe_judge(IbhProbe *probe)
     probe->findings = ibh_findings_new();
     IBH_EACH_PAIR (pair, probe)
         sum_up(pair);
+    ibh_probe_believe_routers(probe);
     IBH_EACH_PAIR (pair, probe) {
         const IbhCause loss = find_loss(pair), rivals = find_rivals(pair);
         const IbhCause causes[IBH_PROBE_LISTS] = {loss,

@@ -24,7 +24,7 @@
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
 #define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5)        /* time between two echoes of a pair */
-#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* how long the answer to an echo or an RDMA request may take */
+#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* how long the answer to a question may take */
 #define IBH_PROBE_SPACING 250                          /* µs between two packets of the run */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10) /* a proxy answers up to 0.8 s late (proxy_delay) */
 #define IBH_PROBE_PACKETS_MAX 1000000                  /* the most small echoes of a run, which take 4 minutes */
@@ -89,7 +89,8 @@ struct IbhProbeHop {
     gboolean is_answered;      /* a host answered the kernel */
     guint questions;           /* IPv4: how often the kernel or --probe asked */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
-    gboolean forged; /* a host claims the address in another host's name, and the kernel may believe the claim */
+    gboolean forged;     /* a host claims the address in another host's name, and the kernel may believe the claim */
+    gboolean is_virtual; /* a virtual router has the address, as ibh_probe_believe_routers() found */
     guint n_claims;
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
 };
@@ -426,6 +427,8 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
 /* Takes a claim that came in through this NIC. If the claim is a forgery, notes only the forgery. A claim is a forgery
  * if it names another hardware address than the one that the frame comes from, and does not name a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
+/* Takes forgeries for claims that a virtual router made after all. Call this when all packets are heard. */
+void ibh_probe_believe_routers(IbhProbe *probe);
 /* Returns a source of another NIC, in the same IPv4 subnet, that can ask for the address of `source` and name itself as
  * the sender; NULL if there is none, and always in IPv6. A proxy answers this question, but not the question that the
  * NIC of `source` asks, because that question names no sender. */

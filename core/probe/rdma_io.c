@@ -94,7 +94,8 @@ static void begin_request(const Asker *asker, guint32 i)
     struct rdma_ucm_bind bind = {0};
     struct rdma_ucm_resolve_addr resolve = {.timeout_ms = ADDRESS_MS};
     int error = asker->error;
-    IbhCause cause = error == ENOENT ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
+    /* if the module is there, a container's /dev lacks the device's file */
+    IbhCause cause = error == ENOENT && access("/sys/class/misc/rdma_cm", F_OK) ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
 
     bind.addr_size = put_address(&bind.addr, &source->ip);
     resolve.dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(pair));

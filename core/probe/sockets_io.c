@@ -22,7 +22,9 @@
 /* Bytes that the filter keeps of each packet except this run's echoes; evidence.c reads no further. */
 #define HEAD_BYTES 128
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
-#define RECEIVE_BUFFER (32 * 1024 * 1024) /* bytes: 200 replies of 9,000 bytes overflow the default */
+#define BUFFER                                                                                                         \
+    (32 * 1024 * 1024) /* bytes: 200 replies of 9,000 bytes overflow the default, as do 450 echoes that wait for ARP   \
+                        */
 
 /* ---- filters: the kernel drops unneeded packets before they fill a socket's buffer ---- */
 
@@ -101,10 +103,14 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
     return set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, (int)htonl(device));
 }
 
-static void enlarge_buffer(int fd)
+/* Enlarges both buffers. Echoes that wait for ARP are in the send buffer: if many peers are silent, a small buffer
+ * would be full, and the kernel would refuse echoes to other peers. */
+static void enlarge_buffers(int fd)
 {
-    if (!set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
-        (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
+    if (!set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER))
+        (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, BUFFER);
+    if (!set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER))
+        (void)set_option(fd, SOL_SOCKET, SO_SNDBUF, BUFFER);
 }
 
 /* Without IP_RECVERR, the kernel would hide that its neighbour table (IPv4) or a queue is full. */
@@ -139,7 +145,7 @@ static int open_echoes(const IbhProbeSource *source)
         (void)close(fd);
         return -problem;
     }
-    enlarge_buffer(fd);
+    enlarge_buffers(fd);
     memset(dropped, 0xff, sizeof dropped);
     dropped[type / 32] &= ~(1u << type % 32);
     (void)setsockopt(fd, six ? IPPROTO_ICMPV6 : SOL_RAW, six ? ICMP6_FILTER : ICMP_FILTER, dropped,
@@ -179,7 +185,7 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
     prober->fds[IBH_EAR] = (struct pollfd){.fd = ear, .events = POLLIN};
     if (ear >= 0) {
         filter_ear(ear, probe->tag);
-        enlarge_buffer(ear);
+        enlarge_buffers(ear);
     }
     if (ear >= 0 && bind(ear, (const struct sockaddr *)&all, sizeof all) == 0)
         return TRUE;

@@ -479,6 +479,57 @@ static void test_forgeries(void **state)
     check_verdict(&world, "ib0 error duplicate-address", 1); /* which may be why */
 }
 
+/* Two switches answer for one virtual address of any form from their own: the one that replies to echoes is no forger,
+ * nor is the other. */
+static void test_routers_with_a_free_name(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    for (guint i = 0; i < 2; i++) { /* on both wires */
+        IbhProbeHop *hop = pair_at(&world, i)->hop;
+
+        hop->n_claims = 0;
+        hop->entry = hop->lladdr = (IbhLladdr){{MAC(100)}, 6};
+        for (guint8 sender = 77; sender < 79; sender++)
+            hear_arp(&world, 2 + (int)i, 2, "172.16.16.1", i ? "172.16.34.2" : "172.16.34.1",
+                     (const guint8[]){100, sender});
+    }
+    check_verdict(&world, "ib0 error duplicate-address, ib0 error duplicate-address", 0);
+    for (guint i = 0; i < 2; i++)
+        pair_at(&world, i)->sender = (IbhLladdr){{MAC(77)}, 6};
+    check_verdict(&world, "", 0);
+    /* Whoever names another one is a forger all the same. */
+    hear_arp(&world, 2, 2, "172.16.16.1", "172.16.34.1", (const guint8[]){101, 79});
+    check_verdict(&world, "ib0 error duplicate-address", 0);
+    check_message(&world, 0, "02:00:00:00:00:4f sends ARP answers for 172.16.16.1 in the name of 02:00:00:00:00:65");
+}
+
+/* Two switches answer as one gateway, with one hardware address; and each wire has a router fe80::1 of its own. */
+static void test_routers_that_share(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+    IbhProbeHop *hop = pair_at(&world, 0)->hop;
+
+    (void)state;
+    world.probe->hears = TRUE;
+    for (guint i = 0; i < 2; i++) {
+        IbhProbePair *pair = pair_at(&world, i);
+
+        pair->hop->claims[0].lladdr = pair->hop->lladdr = pair->sender = (IbhLladdr){{0, 0, 0x5e, 0, 1, 7}, 6};
+        pair->hop->claims[0].answers = 2;
+    }
+    check_verdict(&world, "", 0);
+    hop->claims[0].lladdr = hop->lladdr = pair_at(&world, 0)->sender = (IbhLladdr){{MAC(90)}, 6};
+    hop->claims[0].answers = 1;
+    check_verdict(&world, "error duplicate-address", 2);
+    g_hash_table_steal(world.probe->hops, &hop->ip);
+    for (IbhProbeHop *one = hop; one; one = one->next)
+        assert_true(ibh_ip_parse("fe80::1", &one->ip));
+    g_hash_table_insert(world.probe->hops, &hop->ip, hop);
+    check_verdict(&world, "", 0);
+}
+
 /* Two hosts with two virtual addresses are no host that mixes its NICs, if one of them is seen to have its own address.
  */
 static void test_shared_virtual_addresses(void **state)
@@ -694,6 +745,8 @@ int main(void)
         cmocka_unit_test(test_another_host_on_each_rail),
         cmocka_unit_test(test_unasked_claims),
         cmocka_unit_test(test_forgeries),
+        cmocka_unit_test(test_routers_with_a_free_name),
+        cmocka_unit_test(test_routers_that_share),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_shared_virtual_addresses),
         cmocka_unit_test(test_doubled),
