@@ -13,16 +13,14 @@
 
 /* ---- who has an address ---- */
 
-/* If several hardware addresses claim the next hop's address, finds out whether they belong to one host. The NICs of
- * one host claim its other addresses together, too; two hosts claim no other address together. If the other addresses
- * contradict each other, or nobody claims any, the result is IBH_PEER_MANY: one host or two. */
-static IbhCause find_rivals(const IbhProbePair *pair)
+/* If several hardware addresses claim the address, finds out whether they belong to one host. The NICs of one host
+ * claim its other addresses together, too; two hosts claim no other address together. If the other addresses contradict
+ * each other, or nobody claims any, the result is IBH_PEER_MANY: one host or two. */
+static IbhCause compare_claims(const IbhProbe *probe, const IbhIp *ip)
 {
-    const IbhProbe *probe = pair->probe;
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
     /* each wire may have a router of its own with the same fe80:: address */
-    const guint n =
-        pair->hop && !ibh_ip_is_fe80(&pair->hop->ip) ? ibh_probe_list_hosts(probe, &pair->hop->ip, mine) : 0;
+    const guint n = ibh_ip_is_fe80(ip) ? 0 : ibh_probe_list_hosts(probe, ip, mine);
     gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
@@ -35,7 +33,7 @@ static IbhCause find_rivals(const IbhProbePair *pair)
         const guint n_theirs = ibh_probe_list_hosts(probe, &other->ip, theirs);
         guint shared = 0;
 
-        if (other->is_own || ibh_ip_equal(&other->ip, &pair->hop->ip) || !n_theirs)
+        if (other->is_own || ibh_ip_equal(&other->ip, ip) || !n_theirs)
             continue;
         for (guint i = 0; i < n; i++) {
             for (guint k = 0; k < n_theirs; k++)
@@ -49,6 +47,25 @@ static IbhCause find_rivals(const IbhProbePair *pair)
     if (is_mixed && !is_alone)
         return IBH_PEER_FLUX;
     return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
+}
+
+/* Returns the first hop with the address of the pair's next hop. */
+static IbhProbeHop *first_hop(const IbhProbePair *pair)
+{
+    return g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
+}
+
+/* Compares the claims of the next hop's address, once for all pairs that have this address. */
+static IbhCause find_rivals(const IbhProbePair *pair)
+{
+    IbhProbeHop *first = pair->hop ? first_hop(pair) : NULL;
+
+    if (!first)
+        return IBH_CAUSE_NONE;
+    if (!first->is_compared)
+        first->rivals = compare_claims(pair->probe, &first->ip);
+    first->is_compared = TRUE;
+    return first->rivals;
 }
 
 /* If a hardware address answers each question twice, finds out why. If two hosts have this hardware address, both get
@@ -324,8 +341,11 @@ void ibh_probe_judge(IbhProbe *probe)
 {
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
-    IBH_EACH_PAIR (pair, probe)
+    IBH_EACH_PAIR (pair, probe) {
         sum_up(pair);
+        if (pair->hop)
+            first_hop(pair)->is_compared = FALSE;
+    }
     ibh_probe_believe_routers(probe);
     IBH_EACH_PAIR (pair, probe) {
         const IbhCause loss = find_loss(pair), rivals = find_rivals(pair);

@@ -89,8 +89,10 @@ struct IbhProbeHop {
     gboolean is_answered;      /* a host answered the kernel */
     guint questions;           /* IPv4: how often the kernel or --probe asked */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
-    gboolean forged;     /* a host claims the address in another host's name, and the kernel may believe the claim */
-    gboolean is_virtual; /* a virtual router has the address, as ibh_probe_believe_routers() found */
+    gboolean forged;      /* a host claims the address in another host's name, and the kernel may believe the claim */
+    gboolean is_virtual;  /* a virtual router has the address, as ibh_probe_believe_routers() found */
+    gboolean is_compared; /* `rivals` is known; both are set for the first NIC's hop of an address alone */
+    IbhCause rivals;      /* who claims the address (find_rivals()) */
     guint n_claims;
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
 };
