@@ -282,6 +282,47 @@ static void test_tables(void **state)
     leave(&host);
 }
 
+/* The table of a NIC whose addresses are away for a moment is remembered; without them for good, it is not. */
+static void test_table_of_a_spared_nic(void **state G_GNUC_UNUSED)
+{
+    static const char *const lines[] = {NIC0, NIC1, NULL};
+    Host host = look_at(lines, "", "");
+    const IbhLink *link = ibh_snapshot_link_by_name(host.snapshot, "ib1");
+    const IbhSavedRail last = {.iface = "ib1", .ifindex = link->ifindex, .table = 950};
+    g_autoptr(GArray) spared = IBH_NEW_ARRAY(int);
+    g_autoptr(GArray) away = NULL;
+    g_autoptr(GArray) gone = NULL;
+
+    g_array_append_val(host.snapshot->state->rails, last);
+    g_array_append_val(spared, link->ifindex);
+    away = ibh_rails_to_remember(host.rails, spared);
+    gone = ibh_rails_to_remember(host.rails, NULL);
+    assert_int_equal(away->len, 1);
+    assert_int_equal(g_array_index(away, IbhSavedRail, 0).table, 950);
+    assert_int_equal(gone->len, 0);
+    leave(&host);
+}
+
+/* A rail waits for a partner that lost its RDMA device, although another candidate is there with its addresses. */
+static void test_partner_without_a_device(void **state G_GNUC_UNUSED)
+{
+    static const char *const lines[] = {NIC0,
+                                        "nic ib1 address=02:00:00:00:00:01",
+                                        "ip address add 172.16.34.2/16 dev ib1",
+                                        "nic ib2 rdma mlx5_2/1 address=02:00:00:00:00:02",
+                                        "ip address add 10.1.0.1/24 dev ib2",
+                                        "ip rule add priority 1941 from 172.16.34.1 to 172.16.0.0/16 lookup 941 "
+                                        "suppress_ifgroup mark protocol kernel",
+                                        NULL};
+    Host waits = look_at(lines, KNOWN1, ""), alone = look_at(lines, "", "");
+    const int ib0 = ibh_snapshot_link_by_name(waits.snapshot, "ib0")->ifindex;
+
+    assert_int_equal(ibh_rails_nic(waits.rails, ib0)->status, IBH_NIC_RAIL);
+    assert_int_equal(ibh_rails_nic(alone.rails, ib0)->status, IBH_NIC_ALONE);
+    leave(&waits);
+    leave(&alone);
+}
+
 /* The state could not be written, or was removed: each value of a rail that may be ours is lost. */
 static void test_lost_values(void **state G_GNUC_UNUSED)
 {
@@ -320,9 +361,16 @@ static void test_lost_values(void **state G_GNUC_UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missed),      cmocka_unit_test(test_put),         cmocka_unit_test(test_names_shift),
-        cmocka_unit_test(test_again),       cmocka_unit_test(test_file),        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_lost_values), cmocka_unit_test(test_lost_family),
+        cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_put),
+        cmocka_unit_test(test_names_shift),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_lost_values),
+        cmocka_unit_test(test_lost_family),
+        cmocka_unit_test(test_table_of_a_spared_nic),
+        cmocka_unit_test(test_partner_without_a_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
