@@ -135,9 +135,12 @@ static void say_consequence(IbhSubject *about)
     char ip[IBH_IP_STRLEN];
 
     for (guint i = 0; i < missed->n_addresses; i++) {
-        const IbhNic *holder = ibh_rails_holder(about->check->rails, &missed->addresses[i]);
+        const GPtrArray *holders = ibh_rails_holders(about->check->rails, &missed->addresses[i]);
+        gboolean is_elsewhere = FALSE;
 
-        if (!holder || holder->link == missed->link) {
+        IBH_EACH_POINTER (const IbhAddress, holder, holders)
+            is_elsewhere |= !missed->link || holder->ifindex != missed->link->ifindex;
+        if (!is_elsewhere) {
             ibh_subject_say(about, "consequence=%s is not reachable", ibh_ip_format(&missed->addresses[i], ip));
             return;
         }

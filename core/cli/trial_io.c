@@ -62,7 +62,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return FALSE;
     if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
-        return TRUE;             /* the trial was confirmed, or another one has taken its place */
+        return TRUE; /* the trial was confirmed, ended by --undo or a later --apply, or replaced by another one */
     left = seconds_left(&token); /* 0 if the token cannot be read: better go back too early than never */
     if (!waiter->ends && left) {
         waiter->seconds = MIN(left, LONG_PAUSE);

@@ -104,7 +104,8 @@ static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const 
     }
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other != nic && other->rank && other->link->type == nic->link->type && shares_a_subnet(other, known))
-            return shares_a_subnet(nic, known);
+            return shares_a_subnet(nic,
+                                   known); /* each subnet of the NIC is a single host: TRUE if it has the address */
     }
     return FALSE;
 }
