@@ -164,9 +164,9 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
 /* TRUE if the rail's packets to other networks leave through another NIC: by the main table, or, if the rail has a
  * default route of its own, by a foreign rule before the rule that leads to this default, such as a VPN's. We walk a
  * packet from the first of the rail's addresses that no foreign rule leads to other networks (ibh_others_lead_out()),
- * to a host that no rule or route names (the piece /0). FALSE if ibh_gateway_is_missing() makes a finding. Also FALSE
- * if the rail should have a default of its own, and one of two things holds: --apply has something to do, or gateway=
- * names a gateway (then questions.c asks about the default). */
+ * to a host that no rule or route names (the piece /0). FALSE if another row has a finding about the gateway. Also
+ * FALSE if the rail should have a default of its own, and one of two things holds: --apply has something to do, or
+ * gateway= names a gateway (then questions.c asks about the default). */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -175,7 +175,7 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
     IbhRoute by_default;
     IbhIp gateway;
 
-    if (!ibh_nic_programs_family(about->nic, about->family) || why_no_gateway(about))
+    if (!ibh_nic_programs_family(about->nic, about->family) || why_no_gateway(about) || ibh_gateway_is_this_host(about))
         return FALSE;
     if ((check->plan->len || ibh_nic_find_gateway(about->nic, about->family, &gateway)) &&
         ibh_want_default(check->rails, about->nic, about->family, &by_default))

@@ -8,6 +8,8 @@
 #include "check/missing.h"
 #include "plan/want.h"
 
+#include <linux/rtnetlink.h>
+
 /* TRUE if the finding about our own rules, routes and values should not count this operation. Either the plan changes a
  * sysctl only for a moment, and the present value is right. Or another finding is about the cause:
  * - the NIC is a rail that is down or has lost its addresses of this family, and the operation removes what is left;
@@ -145,6 +147,13 @@ static char *say_no_default(const IbhNic *nic, int family)
     return NULL;
 }
 
+static gboolean leaves_rightly(const IbhQuestion *packet)
+{
+    const IbhRoute *route = packet->got.route;
+
+    return route && route->type == RTN_UNICAST && !packet->got.refused && !ibh_question_goes_astray(packet);
+}
+
 /* Returns what happens to the packets, and why. The caller frees the text. */
 static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
 {
@@ -157,6 +166,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     const IbhOp *first = hit->first;
     const IbhRoute *new_route = hit->nic ? find_new_route(check, wrong, hit->nic) : NULL;
     const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
+    const gboolean lacks_default = new_route && !new_route->dst.length && !hit->astray;
     g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(first);
     g_autoptr(GString) state = g_string_new(NULL);
     const char *chance = "";
@@ -179,7 +189,9 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     }
     if (hit->nic && !has_own_rule(check, hit->nic)) {
         g_string_append(state, "not routed yet");
-        chance = !packet || ibh_question_goes_astray(packet) ? "" : " by chance"; /* main's first route is this NIC's */
+        /* main's first route is this NIC's */
+        if (!lacks_default && packet && leaves_rightly(packet))
+            chance = " by chance";
     } else if (new_route) {
         text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = new_route});
         g_string_append_printf(state, "the main table has a new %s", text);
@@ -192,7 +204,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
         g_string_append_printf(state, "ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
                                first->route.table, first->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
     }
-    if (new_route && !new_route->dst.length && !hit->astray)
+    if (lacks_default)
         way = say_no_default(hit->nic, first->unit.family);
     else if (packet)
         way = ibh_question_way_text(check, packet);

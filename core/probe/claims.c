@@ -118,11 +118,13 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
     return found;
 }
 
-guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS])
+guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS])
 {
     guint n = 0;
 
-    IBH_EACH_WIRE (hop, probe, ip) {
+    IBH_EACH_WIRE (hop, probe, &of->ip) {
+        if (ibh_ip_is_fe80(&of->ip) && hop != of)
+            continue;
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
@@ -132,7 +134,7 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hos
                 continue;
             /* In IPv6, a proxy, or one of several hosts with an anycast address, clears the Override flag: its claim
              * proves no second host. */
-            if (ip->family == AF_INET6 && claim->proxy)
+            if (of->ip.family == AF_INET6 && claim->proxy)
                 continue;
             while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))
                 at++;
@@ -220,18 +222,21 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
 }
 
 /* Some switches answer ARP from their own hardware address, but in the name of a virtual one that is configured freely
- * (VARP). Such claims look forged. But if replies to our echoes come from the sender of a claim, the sender gets our
- * packets anyway. Then all claims of the address in this name count, also those of a second switch. A forger gains
- * nothing: the true owner claims the address, too. */
+ * (VARP). Such claims look forged. Believe them if nobody claims the address in his own name, the kernel sends to the
+ * virtual hardware address, and replies to our echoes come from the sender of a claim. Then all claims of the address
+ * in this name count, also those of a second switch. A host that only takes replies away gains nothing: the true owner
+ * claims the address, or is in the kernel's entry. */
 void ibh_probe_believe_routers(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {
         IbhProbeHop *hop = pair->hop;
         IbhLladdr name = {.len = 0};
 
+        if (!hop || hop->n_claims || !pair->received)
+            continue;
         IBH_EACH (const IbhProbeForgery, one, probe->forgeries) {
-            if (hop && pair->received && is_about(one, hop) && !one->has_more &&
-                ibh_lladdr_equal(&one->sender, &pair->sender))
+            if (is_about(one, hop) && !one->has_more && ibh_lladdr_equal(&one->sender, &pair->sender) &&
+                ibh_lladdr_equal(&one->name, &hop->lladdr))
                 name = one->name;
         }
         if (!name.len)

@@ -16,11 +16,10 @@
 /* If several hardware addresses claim the address, finds out whether they belong to one host. The NICs of one host
  * claim its other addresses together, too; two hosts claim no other address together. If the other addresses contradict
  * each other, or nobody claims any, the result is IBH_PEER_MANY: one host or two. */
-static IbhCause compare_claims(const IbhProbe *probe, const IbhIp *ip)
+static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
-    /* each wire may have a router of its own with the same fe80:: address */
-    const guint n = ibh_ip_is_fe80(ip) ? 0 : ibh_probe_list_hosts(probe, ip, mine);
+    const guint n = ibh_probe_list_hosts(probe, hop, mine);
     gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
@@ -30,10 +29,10 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhIp *ip)
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const IbhProbeHop *other = value;
-        const guint n_theirs = ibh_probe_list_hosts(probe, &other->ip, theirs);
+        const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs);
         guint shared = 0;
 
-        if (other->is_own || ibh_ip_equal(&other->ip, ip) || !n_theirs)
+        if (other->is_own || ibh_ip_equal(&other->ip, &hop->ip) || !n_theirs)
             continue;
         for (guint i = 0; i < n; i++) {
             for (guint k = 0; k < n_theirs; k++)
@@ -49,10 +48,11 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhIp *ip)
     return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-/* Returns the first hop with the address of the pair's next hop. */
+/* Returns the hop that has the result for the pair's next hop: the first with this address or, for an fe80:: address,
+ * the next hop itself. */
 static IbhProbeHop *first_hop(const IbhProbePair *pair)
 {
-    return g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
+    return ibh_ip_is_fe80(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
 }
 
 /* Compares the claims of the next hop's address, once for all pairs that have this address. */
@@ -63,7 +63,7 @@ static IbhCause find_rivals(const IbhProbePair *pair)
     if (!first)
         return IBH_CAUSE_NONE;
     if (!first->is_compared)
-        first->rivals = compare_claims(pair->probe, &first->ip);
+        first->rivals = compare_claims(pair->probe, first);
     first->is_compared = TRUE;
     return first->rivals;
 }

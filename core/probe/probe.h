@@ -91,7 +91,7 @@ struct IbhProbeHop {
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
     gboolean forged;      /* a host claims the address in another host's name, and the kernel may believe the claim */
     gboolean is_virtual;  /* a virtual router has the address, as ibh_probe_believe_routers() found */
-    gboolean is_compared; /* `rivals` is known; both are set for the first NIC's hop of an address alone */
+    gboolean is_compared; /* `rivals` is known; if several hops have the address, only the first of the list has both */
     IbhCause rivals;      /* who claims the address (find_rivals()) */
     guint n_claims;
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
@@ -454,10 +454,11 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 /* Sets the causes of all pairs, and the findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has it */
-/* Lists the hardware addresses that claim an IP address on any rail, and returns how many are listed. Leaves out those
+/* Lists the hardware addresses that claim the IP address of the hop on any rail, and returns how many are listed. Lists
+ * only claims of the hop's own wire for an fe80:: address, which a router on each wire may have. Leaves out those
  * of virtual routers, except a virtual router from which replies to echoes came. In IPv6, also leaves out those of
  * proxies. They do not prove that one more host has the IP address. */
-guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
+guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */
 /* Returns "172.16.34.1-.8, 172.16.35.1 and 3 more" for an array of IbhIp. Consecutive addresses are one range. Names at

@@ -108,7 +108,7 @@ static void begin_request(const Asker *asker, guint32 i)
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
     /* Without an RDMA device, there is no GID, and the module would not help: so tell only that the device is missing.
      */
-    if (cause != IBH_RDMA_REFUSED && !source->nic->link->rdma[0])
+    if ((cause != IBH_RDMA_REFUSED || error == ENOENT) && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
     /* without an error, IBH_RDMA_NO_WAY says that the kernel is resolving the address */
     tell_parent(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);

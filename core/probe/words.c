@@ -64,18 +64,18 @@ static int compare_texts(gconstpointer a, gconstpointer b)
 
 /* Returns the sorted hardware addresses that claim an address. If several rails heard claims, a hardware address that
  * only one of these rails heard gets the rail's name. */
-static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
+static char *name_hosts(const IbhProbe *probe, const IbhProbeHop *of)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     IbhLladdr hosts[IBH_PROBE_HOSTS];
-    const guint n = ibh_probe_list_hosts(probe, ip, hosts);
+    const guint n = ibh_probe_list_hosts(probe, of, hosts);
 
     for (guint i = 0; i < n; i++) {
         char *name = ibh_lladdr_format(&hosts[i]);
         const IbhLink *only = NULL;
         guint heard = 0, rails = 0;
 
-        IBH_EACH_WIRE (hop, probe, ip) {
+        IBH_EACH_WIRE (hop, probe, &of->ip) {
             rails += hop->n_claims ? 1 : 0;
             if (!ibh_hop_claim(hop, &hosts[i]))
                 continue;
@@ -209,7 +209,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"via", g_strdup(via)},
         {"for gateway", is_direct ? NULL : g_strdup_printf(" for the gateway %s", via)},
         {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
-        {"hosts", hop ? name_hosts(pair->probe, &hop->ip) : NULL},
+        {"hosts", hop ? name_hosts(pair->probe, hop) : NULL},
         {"entry", hop ? ibh_lladdr_format(&hop->entry) : NULL},
         {"errno", pair->send_error == EPERM ? g_strdup_printf(" (%s)", g_strerror(EPERM)) : NULL},
         {"refused", name_refusal(pair->send_error)},

@@ -826,6 +826,7 @@ static void test_messages(void **state)
     g_auto(World) lucky = look(HOST ROUTE0 RAIL1 "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup "
                                                  "main suppress_prefixlength 16" OURS,
                                NULL);
+    g_auto(World) bare = look(IB0 IB1 ADDRESSES "ip route add default via 172.16.0.1 dev ib0 protocol static\n", NULL);
     g_auto(World) spread = look(RAILS "config [defaults] main=spread\n", NULL);
     g_auto(World) strict = look(RAILS "config [defaults] arp=strict\n", NULL);
     g_auto(World) off = look(RAILS "saved arp of ib0\nsaved arp of ib1\nconfig [interface *] manage=no\n", NULL);
@@ -837,6 +838,8 @@ static void test_messages(void **state)
          "172.16.34.1 leaves through ib0 by chance: not routed yet");
     assert_int_equal(ibh_finding_severity_for(find_code(&plain, "rule-missing"), "ib0"), IBH_WARNING);
     assert_int_equal(ibh_finding_severity_for(find_code(&plain, "rule-missing"), "ib1"), IBH_ERROR);
+    SAID(ibh_finding_text(find_code(&bare, "rule-missing"), "ib0"),
+         "172.16.34.1 still lacks its own default: not routed yet");
     SAID(find_code(&lucky, "rule-missing")->message, "172.16.34.1 leaves through ib0: ib-hook's rule 1941 is missing");
     assert_int_equal(find_code(&lucky, "rule-missing")->severity, IBH_WARNING);
     SAID(find_code(&spread, "rule-missing")->message,

@@ -505,6 +505,18 @@ static void test_routers_with_a_free_name(void **state)
     check_message(&world, 0, "02:00:00:00:00:4f sends ARP answers for 172.16.16.1 in the name of 02:00:00:00:00:65");
 }
 
+/* Who takes a peer's replies, and names its true hardware address, is no router. */
+static void test_taker_of_replies(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    hear_arp(&world, 2, 2, "172.16.16.1", "172.16.34.1", (const guint8[]){16, 77});
+    pair_at(&world, 0)->sender = (IbhLladdr){{MAC(77)}, 6};
+    check_verdict(&world, "ib0 error duplicate-address, info peer-replies-other-nic", 0);
+    check_message(&world, 0, "02:00:00:00:00:4d sends ARP answers for 172.16.16.1 in the name of 02:00:00:00:00:10");
+}
+
 /* Two switches answer as one gateway, with one hardware address; and each wire has a router fe80::1 of its own. */
 static void test_routers_that_share(void **state)
 {
@@ -748,6 +760,7 @@ int main(void)
         cmocka_unit_test(test_forgeries),
         cmocka_unit_test(test_routers_with_a_free_name),
         cmocka_unit_test(test_routers_that_share),
+        cmocka_unit_test(test_taker_of_replies),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_shared_virtual_addresses),
         cmocka_unit_test(test_doubled),
