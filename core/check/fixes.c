@@ -197,9 +197,9 @@ static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
 }
 
 /* Finds a packet of this host, from one of its addresses or without a source, that the fix would change, and that no
- * question is about. A packet that changes in the same way as unbound traffic to the piece does not count: if that
- * traffic has a question, the change was judged there; if not, that traffic is the harm. FALSE if the fix changes no
- * such packet. */
+ * question is about. A packet from an address does not count if it changes in the same way as the packet without a
+ * source to the same piece: if that packet has a question, the change was judged there; if not, that packet is the
+ * harm. FALSE if the fix changes no such packet. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     /* A host may have thousands of addresses: into each piece, walk packets only from those that the fix may affect. */

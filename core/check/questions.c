@@ -220,10 +220,10 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about packets to this host: to the address `from` itself; to an address of one other rail, or, if a rule comes
- * before the rule for table local, of each other rail; and, of NICs that are not rails, to each address that has a
- * subnet and lies in the zones, if the NIC is usable and has no master. Single addresses of NICs that are not
- * candidates, such as lo, are pieces, so ask_zone() asks about them. */
+/* Asks about packets to this host: to the address `from` itself; to an address of one other rail or, if a rule comes
+ * before the rule for table local, of every other rail; and to addresses of usable NICs without a master that are not
+ * rails, if such an address has a subnet and lies in the zones. Single addresses of NICs that are not candidates, such
+ * as lo, are pieces, so ask_zone() asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     gboolean asked_other_rail = FALSE;

@@ -187,8 +187,8 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                     *word = ibh_text_shell_word(link->name), *foreign_rule = NULL;
     IbhFinding *finding;
 
-    /* A foreign rule may suppress the link's group, or the default group, which the link would get. Then the command
-     * may change what that rule does, so the remedy is advice. */
+    /* The remedy moves the link to the default group. If a foreign rule suppresses routes of the old or of the default
+     * group, this may change what that rule does, so the remedy is advice. */
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhOwner other = {.rule = rule};
 

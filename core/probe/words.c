@@ -114,7 +114,7 @@ static char *name_refusal(int error)
     return g_strdup(route ? route : g_strerror(error ? error : ETIMEDOUT));
 }
 
-/* Returns what the ICMP error about the pair's echo means. evidence.c takes two types: destination unreachable, and
+/* Returns what the ICMP error about the pair's echo means. evidence.c stores two types: destination unreachable, and
  * time exceeded. */
 static char *name_icmp(const IbhProbePair *pair)
 {
