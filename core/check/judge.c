@@ -36,9 +36,9 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
-/* Judges the missing rails that are no rails now; then, for each NIC, whether it has lost an address family, and
- * whether it is a rail that is down or has no carrier. Such a rail counts as missing, too, but its status is still
- * IBH_NIC_RAIL if its manager has left the address there. */
+/* Judges the missing rails whose NIC is gone, or no longer has the status IBH_NIC_RAIL. Then, for each NIC, judges
+ * whether it has lost an address family, and whether it is a rail that is down or has no carrier. Such a rail is
+ * missing, too, but keeps the status IBH_NIC_RAIL if its manager has left the address there. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -116,8 +116,8 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
  * Questions of one kind, NIC, family and bound socket are in one class if the same rule and route decide, after the
  * same first goto and the same rules that only the kernel can evaluate. All our rules with one priority and table count
  * as one rule. Replies are in one class only if their requests are in one class: `request` is the representative of the
- * request, + 1; 0 for a packet that is no reply. If IPv6 has routes for one source prefix, which only the kernel can
- * follow, each IPv6 packet is a class of its own. */
+ * request, + 1; 0 for a packet that is no reply. If there are IPv6 routes with a source prefix ("from"), which only the
+ * kernel can follow, each IPv6 packet is a class of its own. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;

@@ -131,8 +131,8 @@ typedef struct {
                             table but main or local; "": not known, so any */
 } Saying;
 
-/* Returns what the words of a line say about the NIC. A line of netplan's files does not name the table, which is on
- * another line, so the table is "". */
+/* Returns what the words of a line say about the NIC. A line of netplan's files usually does not name the table, which
+ * is on another line: then the table is "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
     static const char *const sources[] = {"from", "From", NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's routing state through netlink, the sysctls, announcements and capabilities.
+ * Talks to the kernel: about its routing state (through netlink), sysctls, announcements and capabilities.
  *
  *   netlink.c                 the socket: one request at a time, errors with the kernel's text
  *   links.c, rules.c, read.c,

@@ -169,6 +169,7 @@ static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
 
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
 {
+    /* Kept NICs come first, because table= must not take their numbers; then table=; then the other NICs. */
     give_by_evidence(rails, TRUE);
     if (!give_explicit(rails, error))
         return FALSE;

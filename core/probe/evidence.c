@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a frame proves. Any host can put any frame on the wire, so this file decides what to believe, before judge.c
- * reads the result. It believes:
+ * What a frame proves. Any host can put any frame on the wire, so this file and, for claims, claims.c decide what to
+ * believe, before judge.c reads the result. They believe:
  *
  *   an echo reply or the answer to a SYN that has the cookie of a pair, which only packets of this pair contain;
  *   an ICMP error that quotes an echo of a pair, unless the error came from another host than the pair's next hop;

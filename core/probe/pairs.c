@@ -205,7 +205,8 @@ static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair)
             number_peer(probe, ibh_probe_peer(pair));
         g_array_append_vals(probe->pairs, pair, 1);
     }
-    ibh_probe_find_hops(probe); /* ibh_probe_new() found hops, too, but did not know the routes */
+    /* When pairs are left to main, the routes are known, as they were not in ibh_probe_new(). */
+    ibh_probe_find_hops(probe);
 }
 
 void ibh_probe_leave_to_main(IbhProbe *probe)
