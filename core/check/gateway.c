@@ -67,7 +67,8 @@ static gboolean has_named_gateway(const IbhSubject *about)
            (is_address || settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET));
 }
 
-gboolean ibh_gateway_is_this_host(IbhSubject *about)
+/* TRUE if the gateway that gateway= names is an address of this host, as on the router if one file serves all hosts. */
+static gboolean is_gateway_itself(const IbhSubject *about)
 {
     IbhIp gateway;
 
@@ -76,8 +77,9 @@ gboolean ibh_gateway_is_this_host(IbhSubject *about)
 }
 
 /* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
- * one, if a remote= has no via, or if the rail reaches one peer at most; but not if the rail is the gateway itself. */
-static const char *why_no_gateway(IbhSubject *about)
+ * one, if a remote= has no via, or if the rail reaches one peer at most; but if this host is the gateway, the rail
+ * needs one only for remote=. */
+static const char *why_no_gateway(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhNic *nic = about->nic;
@@ -86,7 +88,7 @@ static const char *why_no_gateway(IbhSubject *about)
     IbhRoute by_default;
     IbhIp gateway;
 
-    if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family) || ibh_gateway_is_this_host(about))
+    if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family))
         return NULL;
     if (has_named_gateway(about) && !ibh_nic_find_gateway(nic, family, &gateway))
         return "gateway= does not name a host in one of its subnets";
@@ -96,12 +98,19 @@ static const char *why_no_gateway(IbhSubject *about)
         if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
             return "remote= without \"via\" needs a default route of the rail, and the rail has none";
     }
+    if (is_gateway_itself(about))
+        return NULL;
     /* Say nothing if a route leads further, or if the NIC has a finding address-unusable: its cause may be the missing
      * subnet that why_no_room() would report. */
     if (leads_further(check, nic, family) ||
         ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL))
         return NULL;
     return why_no_room(nic, family);
+}
+
+gboolean ibh_gateway_is_this_host(IbhSubject *about)
+{
+    return is_gateway_itself(about) && !why_no_gateway(about);
 }
 
 gboolean ibh_gateway_is_missing(IbhSubject *about)
@@ -175,7 +184,7 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
     IbhRoute by_default;
     IbhIp gateway;
 
-    if (!ibh_nic_programs_family(about->nic, about->family) || why_no_gateway(about) || ibh_gateway_is_this_host(about))
+    if (!ibh_nic_programs_family(about->nic, about->family) || why_no_gateway(about) || is_gateway_itself(about))
         return FALSE;
     if ((check->plan->len || ibh_nic_find_gateway(about->nic, about->family, &gateway)) &&
         ibh_want_default(check->rails, about->nic, about->family, &by_default))

@@ -537,6 +537,8 @@ static const Case CASES[] = {
      "warning gateway-missing ib1"},
     {"gateway: one file for all hosts, and this is the router", RAILS "config [interface ib*] gateway=172.16.34.1\n", NULL,
      "info gateway-missing ib0\ninfo gateway-missing ib1"},
+    {"gateway: the same, but remote= has no way", RAILS "config [interface ib1] gateway=172.16.34.1\nconfig [interface ib1] remote=10.0.0.0/8\n", NULL,
+     "warning gateway-missing ib1"},
     /* clang-format on */
 };
 
