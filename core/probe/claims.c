@@ -243,8 +243,7 @@ void ibh_probe_believe_routers(IbhProbe *probe)
             continue;
         hop->forged = FALSE;
         hop->is_virtual = TRUE;
-        if (!ibh_hop_claim(hop, &name) && hop->n_claims < IBH_PROBE_CLAIMS)
-            hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = name, .answers = 1};
+        hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = name, .answers = 1}; /* the first claim */
         IBH_EACH_BACK (IbhProbeForgery, one, probe->forgeries) {
             if (!is_about(one, hop))
                 continue;
