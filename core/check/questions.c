@@ -196,9 +196,9 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* If gateway= names a gateway, asks about a host that no rule or route names. Then also asks about each host outside of
- * the zones to which packets follow a cached route. The kernel makes such a route from a route of the main table, and
- * the cached route wins over the rail's default, as if somebody had configured it. */
+/* If gateway= names a gateway, asks about a host that no rule or route names, and about each host that lies outside of
+ * the zones and has a cached route. The kernel makes a cached route from a route of the main table, and the cached
+ * route wins over the rail's default, as if somebody had configured it. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);

@@ -228,8 +228,9 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 /* ---- a probe ---- */
 
 /* Adds each address once. A list of all hosts of a fabric also names this host. --probe sends no echoes to this host's
- * own addresses (for example a VIP on lo). But because another host may have such an address, too, one rail with the
- * subnet of the address asks who has the address. If a rail serves the address, no other rail may ask. */
+ * own addresses (for example a VIP on lo). But another host may have such an address, too. --probe asks who else has
+ * each of its sources, so the address becomes a source of a rail that has the subnet, without a pair. If a rail serves
+ * the address, no other rail may ask. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {

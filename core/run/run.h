@@ -78,9 +78,10 @@ typedef struct {
     gpointer data;
 } IbhEvent;
 
-/* Runs for an event. Writes a line to the journal for each changed interface and each problem. `complained` has the
- * problems of the last event, and gets those of this event. If both are equal, writes no problem: a lasting problem is
- * reported once. Returns FALSE if the last run ended before the change, or if an operation failed. */
+/* Does the run for an event, and a second run if an operation of the first one fails. Writes a line to the journal for
+ * each changed interface and each problem. `complained` has the problems of the previous event, and gets those of this
+ * event. If both are equal, writes no problem: a lasting problem is reported once. Returns FALSE if the final run ended
+ * before the change, or if one of its operations failed. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 /* ---- a hook: one or more runs over all interfaces, in a process that never harms its caller ---- */
