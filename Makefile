@@ -116,7 +116,7 @@ help:
 	@echo "More tests: make lint fuzz fuzz-kernel fuzz-check fuzz-probe coverage bench bench-guard mutate"
 	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-selinux"
 	@echo "            make check-fleet check-fresh check-shell check-pages check-times check-all"
-	@echo "            V=1 shows all that tests print; tests/README.md says what they are"
+	@echo "            V=1 prints a line for each test; tests/README.md says what they are"
 
 deps:
 	@packaging/deps.sh build
