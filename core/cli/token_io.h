@@ -23,7 +23,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhToken, ibh_token_clear)
 /* `process` of the token is 0 if `store` is NULL, or if the file is missing, cannot be read or has no valid line. */
 IbhToken ibh_token_read(const IbhStore *store);
 int ibh_token_open(const IbhStore *store); /* for the process that waits; -1 if the file cannot be opened */
-/* Returns FALSE if the file cannot be read now. */
+/* Reads the open file. If that fails, returns FALSE, and an empty token: `process` and `end` are 0. */
 gboolean ibh_token_read_open(int file, IbhToken *ret_token);
 gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **error);
 gboolean ibh_token_remove(const IbhStore *store, GError **error); /* TRUE also if there is no token */

@@ -144,7 +144,7 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     if (due < G_MAXINT64)
         return FALSE;
     pair->step = IBH_STEP_FINISHED;
-    if (pair->rdma == IBH_RDMA_UNASKED) /* the process that sends requests has not told that it began */
+    if (pair->rdma == IBH_RDMA_UNASKED) /* the process that sends requests has not begun with this pair's */
         pair->rdma = IBH_RDMA_BLOCKED;
     return FALSE;
 }

@@ -168,7 +168,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     for (int six = 0; six <= 1; six++)
         probe->was_full[six] = after[six].full > before[six].full;
     probe->hears = ibh_prober_read_rest(prober);
-    wait_until(prober, answers_until);
+    wait_until(prober, answers_until); /* all pairs are done, but other hosts may still answer what ask_own() asked */
     probe->interrupted = was_interrupted != 0;
     if (was_interrupted)
         ibh_probe_take_out_unfinished(probe);

@@ -132,7 +132,7 @@ static void report_share(const Charge *charge, Share share)
     g_autoptr(GPtrArray) rails = g_ptr_array_new(), pairs = g_ptr_array_new(), whys = g_ptr_array_new(),
                          fixes = g_ptr_array_new(), advice = g_ptr_array_new();
     g_autofree char *to = NULL, *who = NULL, *why = NULL, *by = NULL;
-    gboolean of_rails;
+    gboolean names_rails;
     IbhFinding *finding;
 
     IBH_EACH_POINTER (const IbhProbePair, pair, charge->pairs) {
@@ -162,17 +162,18 @@ static void report_share(const Charge *charge, Share share)
     to = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
     by = ibh_probe_join_names(rails, IBH_PROBE_NAMED, 0);
     /* single pairs of one rail are named like the pairs of a rail that is to blame: first the rail, then the peers */
-    of_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
-    who = at_peer    ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
-          : of_rails ? g_strdup_printf("%s to %s", by, to)
-                     : ibh_probe_join_names(pairs, IBH_PROBE_NAMED, 0);
+    names_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
+    who = at_peer       ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
+          : names_rails ? g_strdup_printf("%s to %s", by, to)
+                        : ibh_probe_join_names(pairs, IBH_PROBE_NAMED, 0);
     why = join_texts(whys);
     finding =
         ibh_finding_add(probe->findings, "", row->severity, at_peer && row->peer_code ? row->peer_code : row->code,
                         (IbhRemedy){.fix = join_texts(fixes), .advice = join_texts(advice)}, "%s: %s; %u of %u pairs",
                         who, why, pairs->len, probe->pairs->len);
-    for (guint i = 0; of_rails && i < rails->len; i++)
+    for (guint i = 0; names_rails && i < rails->len; i++)
         ibh_finding_add_iface(finding, rails->pdata[i]);
+    /* to blame are peers, single pairs, or (with NULL) the interfaces of the finding */
     finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 
