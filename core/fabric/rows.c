@@ -66,7 +66,7 @@ static gboolean has_low_memlock(IbhSubject *about)
 #define FABRIC_EFFECT "so the peers of one rail cannot reach the other"
 #define PARTITION_ADVICE                                                                                               \
     "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
-    "/etc/rdma/partitions.conf) and restart it"
+    "/etc/opensm/partitions.conf, on RHEL /etc/rdma/partitions.conf) and restart it"
 
 /* Rows leave out members that are NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -102,10 +102,11 @@ static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const 
         if (!ibh_address_is_host(address))
             return FALSE;
     }
+    if (!shares_a_subnet(nic, known)) /* that is, if the NIC has none of the addresses: its subnets are single hosts */
+        return FALSE;
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other != nic && other->rank && other->link->type == nic->link->type && shares_a_subnet(other, known))
-            return shares_a_subnet(nic,
-                                   known); /* each subnet of the NIC is a single host: TRUE if it has the address */
+            return TRUE;
     }
     return FALSE;
 }

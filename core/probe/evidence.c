@@ -272,11 +272,12 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
 
 const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
-    const gboolean is_known = pair->syn_sender.len && pair->hop && pair->hop->lladdr.len;
+    /* the sender of the answer is compared with the next hop */
+    const gboolean knows_both = pair->syn_sender.len && pair->hop && pair->hop->lladdr.len;
 
     if (pair->syn == IBH_SYN_SILENT)
         return "no answer to a TCP SYN (a firewall?)";
-    return pair->syn == IBH_SYN_ANSWERED && !is_known ? "the kernel tells no hardware addresses" : NULL;
+    return pair->syn == IBH_SYN_ANSWERED && !knows_both ? "the kernel tells no hardware addresses" : NULL;
 }
 
 /* ---- ARP and neighbour discovery ---- */

@@ -51,8 +51,8 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
 
 /* ---- sockets_io.c ---- */
 
-/* Opens the sockets, except those to the processes that make RDMA requests. Fails only without the packet socket, as
- * without CAP_NET_RAW; other sockets may be missing. */
+/* Opens the sockets, except those to the processes that make RDMA requests. Fails only if the packet socket cannot be
+ * opened, for example without CAP_NET_RAW; any other socket may be missing. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error);
 void ibh_prober_close(IbhProber *prober);
 /* Returns the address without a port. */

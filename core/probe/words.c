@@ -105,13 +105,12 @@ const char *ibh_probe_route_of_error(int error)
                                    : NULL;
 }
 
-/* Returns in words why the kernel refused to route or send a packet. If the kernel refused nothing (0), no finding has
- * this text. */
+/* Returns in words why the kernel refused to route or send a packet; NULL if the kernel refused nothing (0). */
 static char *name_refusal(int error)
 {
     const char *route = ibh_probe_route_of_error(error);
 
-    return g_strdup(route ? route : g_strerror(error ? error : ETIMEDOUT));
+    return error ? g_strdup(route ? route : g_strerror(error)) : NULL;
 }
 
 /* Returns what the ICMP error about the pair's echo means. evidence.c stores two types: destination unreachable, and

@@ -63,7 +63,8 @@ GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
 /* Runs the plan, and saves the state. Saves old sysctl values before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 
-/* ---- the run for an event: like --apply, but with holds and restraint ---- */
+/* ---- the run for an event: like --apply, but it leaves held and kept NICs alone, and drops what an event must not do
+ * now (plan/restraint.c) ---- */
 
 typedef struct {
     const char *cause;  /* for the journal */
@@ -97,7 +98,8 @@ void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
  * the socket is full. A signal handler calls this function, so it must not allocate memory or take locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);
 
-/* ---- the start of main(): umask, signals and descriptors 0 to 2, whatever the caller left; no core dumps ---- */
+/* ---- the start of main(): sets the umask, ignores SIGXFSZ, opens descriptors 0 to 2 if the caller closed them, and
+ * prevents core dumps ---- */
 
 void ibh_process_start(void);
 

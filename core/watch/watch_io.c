@@ -66,7 +66,7 @@ typedef struct {
     int lock;        /* the locked file that tells hooks that --watch runs; -1: we do not have the lock */
     gboolean stop;   /* SIGTERM or SIGINT came */
     gboolean reload; /* the next run puts the configuration of the files into force */
-    char *unapplied; /* the text of changed files that are not in force, as reported; NULL: none */
+    char *unapplied; /* the files' text that is not in force, and that the journal was told of; NULL: none */
 
     gint64 due;            /* when to look again; NEVER: not before something happens */
     gint64 look_began;     /* when the last look began */

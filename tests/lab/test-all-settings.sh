@@ -79,10 +79,10 @@ plain
     own_table='ip route add 172.16.0.0/16 dev $nic proto kernel scope link src $address table $table
         ip rule add from $address table $table;'
     by_hand "ip route del 172.16.0.0/16 dev \$nic; $own_table"
-    row "tables and rules, main's routes deleted (the first document)" 1
+    row "tables and rules, main's routes deleted (route-ib-mem34)" 1
     plain
     by_hand "$own_table"'cd '"$CONF"'/$nic; echo 1 >rp_filter; echo 1 >arp_filter; echo 2 >arp_announce; echo 2 >arp_ignore'
-    row "tables and rules, four sysctls (the third document)" 1
+    row "tables and rules, four sysctls (*files*)" 1
     plain
 }
 
