@@ -98,15 +98,13 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
  * another candidate of the same link type has the subnet: a mistake, not a move to another subnet. */
 static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_address_is_host(address))
-            return FALSE;
-    }
-    if (!shares_a_subnet(nic, known)) /* that is, if the NIC has none of the addresses: its subnets are single hosts */
-        return FALSE;
+    gboolean has_only_the_host = shares_a_subnet(nic, known);
+
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served)
+        has_only_the_host &= ibh_address_is_host(address);
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other != nic && other->rank && other->link->type == nic->link->type && shares_a_subnet(other, known))
-            return TRUE;
+            return has_only_the_host;
     }
     return FALSE;
 }
