@@ -24,7 +24,7 @@ class Rails:
     def rails(self, facts, family):
         self.engaged(facts, family)
         own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one]) and one not in facts.twice
-               and not (self.refused and one in facts.broadcasts)]  # of a subnet inside: the kernel takes no route with that source
+               and not (self.refused and self.needs_a_broadcast(facts, one))]
         questions = [Question(family, to, source, mark=mark) for to in destinations(self.lines, family) for source in own
                      for mark in [0] + marks(self.lines)]
         if not questions:
@@ -40,6 +40,11 @@ class Rails:
                 continue
             decided = early and last, around, last
             self.rail(facts, question, mine, other, decided, main)
+
+    def needs_a_broadcast(self, facts, address):
+        """The kernel takes no route whose source, and none onlink whose gateway, is a broadcast address of a subnet inside."""
+        ways = facts.gateways_of.default(facts.rail_of[address], family_of(address))
+        return facts.broadcasts & {address, *(way.via for way in ways if way)}
 
     def must_be_said(self, question, what):
         """By --check; but no packet of RDMA has a mark."""
