@@ -119,10 +119,10 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !has_gateway_inside))
         return IBH_NOTED;
     /* The route leads onto the link of another rail. We only note the route if its destination is exactly a subnet of
-     * that rail, and one of two things holds. Either the subnet has room for one peer only: then it is a direct cable.
-     * Or that rail has no address in exactly the subnet of `near`: then the smaller subnet may have a wrong prefix
-     * length, which has a finding of its own (prefix-differs). But if that rail has addresses in both subnets, its
-     * route takes a part of the subnet away from the rail that the question is about. */
+     * that rail, and one of two things holds. Either that subnet has room for one peer only: then the link is a direct
+     * cable. Or that rail has no address in exactly the subnet of `near`, which is larger: then the destination may
+     * have a wrong prefix length, which has a finding of its own (prefix-differs). But if that rail has addresses in
+     * both subnets, its route takes a part of the subnet away from the rail that the question is about. */
     if (ibh_nic_serves_subnet(through, &route->dst) &&
         (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(through, &near->subnet)))
         return IBH_NOTED;

@@ -54,7 +54,7 @@ typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
     const IbhOp *first;        /* the most important fault of this NIC; for the host, the most important fault that
                                   belongs to no NIC or, if each belongs to a NIC, the first of the plan; NULL: none */
-    const IbhQuestion *packet; /* the first packet that leaves, in the family of `first`; NULL: none */
+    const IbhQuestion *packet; /* the first question about an outgoing packet in the family of `first`; NULL: none */
     const IbhQuestion *astray; /* the first packet that goes astray, but not in the model `repaired`; NULL: none */
     gboolean is_right;         /* packets were followed, none goes wrong, and those with a source go as after --apply */
 } Hit;

@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 
 typedef struct {
-    const IbhSnapshot *then; /* from before the --apply: what stood, the NICs by name, what was remembered */
+    const IbhSnapshot *then; /* from before the --apply that began the trial */
     const GPtrArray *made;   /* const IbhOp *: the plan of the --apply that began the trial */
     const char *const *only; /* the interfaces of the trial, by the names in `then`; NULL for all */
     gboolean tried;          /* an earlier attempt to go back has saved its holds, but some operations failed */

@@ -178,6 +178,7 @@ static int do_render(Command *command, GError **error)
     g_autoptr(IbhFacts) facts = ibh_facts_new();
     g_autofree char *text = NULL;
 
+    /* The output replaces files rendered earlier, so decide again without the rules and routes of these files. */
     ibh_render_forget_former(command->run.rails, command->run.snapshot);
     if (!decide(command, error))
         return IBH_EXIT_SYSTEM;

@@ -19,7 +19,8 @@ struct IbhStore {
     char *state;           /* the text of the state as we loaded or wrote it last */
     GString *rails;        /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
                               returned NULL */
-    GArray *known;         /* IbhKnownRail: what the rails file has, if earlier runs could write it; NULL if unknown */
+    GArray *known;         /* IbhKnownRail: what the rails file has, unless an earlier run failed to write it; NULL if
+                              unknown */
     gboolean writes_rails; /* the state has other known rails than the file: ibh_store_close() writes the file */
 };
 

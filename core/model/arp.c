@@ -52,6 +52,6 @@ gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IB
     gsize length = ibh_nd_packet(link, ip, ND_NEIGHBOR_ADVERT, ND_OPT_TARGET_LINKADDR, packet);
 
     if (length)
-        packet[4] = link->forwarding6 ? 0xa0 : 0x20; /* router, override */
+        packet[4] = link->forwarding6 ? 0xa0 : 0x20; /* the flag override and, on a router, the flag router */
     return length;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The IPv4 sysctls that make each rail answer ARP for its own addresses only. */
+/* The IPv4 sysctls: rp_filter, and the values by which a rail answers ARP for its own addresses only, or at least no
+ * other NIC answers for them. */
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>

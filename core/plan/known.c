@@ -202,7 +202,8 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
     static const int ours[][IBH_N_SYSCTLS] = {
         [IBH_ARP_AUTO] = {2, 1, 2, 1}, [IBH_ARP_STRICT] = {1, 1, 2, 2}, [IBH_ARP_KEEP] = {0}};
 
-    /* The state is lost as a whole, or a run could not save a part of it, and has warned of that (run/change.c). */
+    /* If a part of the state is there, no state was lost: a run could not save the rest, and has warned of that
+     * (run/change.c). */
     if (state->rails->len || state->sysctls->len)
         return;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {

@@ -232,11 +232,12 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 
         for (guint i = 0; i < G_N_ELEMENTS(metrics); i++)
             name = g_str_equal(metrics[i][WORDS_OF_IP], word[0]) ? metrics[i][format] : name;
-        /* networkd has no word for a lock. */
+        /* Without a name, the whole metric is lost. networkd has no word for a lock, so with a name, the lock is lost.
+         */
         if (!name || (locked && format == WORDS_OF_NETWORKD))
             g_string_append_printf(lost, " %s%s", word[0], locked && name ? " lock" : "");
         if (locked)
-            word++;
+            word++; /* word[1] is the value now */
         if (name && format == WORDS_OF_NETWORKD)
             g_string_append_printf(text, "%s=%s\n", name, word[1]);
         else if (name)

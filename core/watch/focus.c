@@ -3,7 +3,7 @@
 
 void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
 {
-    gboolean has_source = FALSE; /* a foreign source rule that matches a candidate's address follows */
+    gboolean source_follows = FALSE;
 
     focus->candidates = IBH_NEW_ARRAY(int);
     focus->subnets = IBH_NEW_ARRAY(IbhPrefix);
@@ -23,16 +23,17 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_vals(focus->tables, tables, G_N_ELEMENTS(tables));
     }
-    /* A foreign source rule, or a rule before such a rule, decides whether a pair is left alone. */
+    /* A foreign source rule that matches a candidate's address, or a rule before such a rule, decides whether a pair is
+     * left alone. This loop goes from the last rule to the first. */
     IBH_EACH_BACK (const IbhRule, rule, rails->snapshot->rules) {
         gboolean leads = FALSE; /* the rule matches an address of a candidate */
 
-        if (!has_source && !ibh_rule_is_of_a_source(rule))
+        if (!source_follows && !ibh_rule_is_of_a_source(rule))
             continue;
         IBH_EACH (const IbhAddress, address, rails->snapshot->addresses)
             leads |= ibh_prefix_contains(&rule->from, &address->local) &&
                      ibh_numbers_have(focus->candidates, address->ifindex);
-        has_source |= leads;
+        source_follows |= leads;
         /* The filter passes all routes of these tables. For main and the local table, it has conditions of its own. */
         if (leads && rule->table && rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
             !ibh_numbers_have(focus->tables, (int)rule->table))
