@@ -292,8 +292,8 @@ static char *say_harm(const IbhCheck *check, const char *what)
                                loses_metrics ? "" : ", too");
     IBH_EACH (const IbhOwner, gone, check->without) {
         if (may_route_forwarded(check->rails->snapshot, gone))
-            return g_strdup_printf("before you delete %s, find out what needs it: this host forwards packets of other "
-                                   "hosts, which it may route, too",
+            return g_strdup_printf("before you delete %s, find out what needs it: it may also route packets that this "
+                                   "host forwards",
                                    what);
     }
     return NULL;

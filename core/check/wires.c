@@ -236,13 +236,13 @@ gboolean ibh_proxy_is_entry(IbhSubject *about)
     const IbhNeighbour *entry = about->neighbour;
 
     if (!about->route || !entry->proxied || entry->ifindex != about->nic->link->ifindex ||
-        !ibh_prefix_contains(&about->question->piece, about->ip))
+        !ibh_prefix_contains(&about->question->piece, &entry->ip))
         return FALSE;
     if (!leads_through_rails(check, about->route)) {
         ibh_subject_say(about, "guest=%s", ibh_check_link_name(check, about->route->ifindex));
         about->remedy = "if {ip} is not behind {guest}: sudo ip neigh del proxy {ip} dev {iface}";
     }
-    return find_forwarding(check, about->nic, about->ip, FALSE) == about->route;
+    return find_forwarding(check, about->nic, &entry->ip, FALSE) == about->route;
 }
 
 /* The question must be about unbound traffic to a rail's subnet as a whole, not to a smaller prefix inside: a bridge

@@ -344,11 +344,11 @@ typedef struct {
     GHashTable *places;  /* ifindex → index in `links` + 1; ibh_snapshot_link() fills it */
     GArray *addresses;   /* IbhAddress, in the kernel's order */
     GArray *rules;       /* IbhRule, in the kernel's order for each family */
-    GArray *routes;      /* IbhRoute: first, of all tables, the unicast routes of protocol kernel (ours and connected
-                            routes); then all other routes of the tables that ibh_scope_tables() returns: the tables
-                            that candidates have, had or may get, and the tables to which a foreign source rule, or a
-                            rule before such a rule, leads packets from a candidate's address. In each part, the routes
-                            of a table are in the kernel's order. */
+    GArray *routes;      /* IbhRoute: the unicast routes of protocol kernel in all tables (ours and connected routes),
+                            then all other routes of the tables that ibh_scope_tables() returns: the tables that
+                            candidates have, had or may get, and the tables to which a foreign source rule, or a rule
+                            before such a rule, leads packets from a candidate's address. In both parts, the routes of a
+                            table are in the kernel's order. ibh_check_look() appends main's error routes. */
     GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; a
                             multipath route as one part for each NIC */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: routes of the main table to candidates' subnets, if

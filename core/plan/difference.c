@@ -219,7 +219,7 @@ static void find_effects(IbhDifference *difference)
             one->arp |= one->value[key] != one->nic->link->sysctl[key];
         one->changes |= one->arp;
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each NIC that
-         * changes; but not with arp=keep, with which only the administrator's value comes back. */
+         * changes. But on a NIC with arp=keep, we write no value of our own, and only restore the administrator's. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
         /* While the plan runs, rp_filter gets no stricter: order.c sets a strict value at the end. */
         one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;

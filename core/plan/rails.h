@@ -40,7 +40,7 @@ typedef enum {
     IBH_WHY_STAYS
 } IbhWhy;
 
-/* Each other member is valid only for the values of `why` whose comments name the member. */
+/* Each member after `why` is valid only for the values of `why` whose comments name the member. */
 typedef struct {
     IbhWhy why;
     const IbhLink *other;

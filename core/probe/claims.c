@@ -224,8 +224,8 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
 /* Some switches answer ARP from their own hardware address, but in the name of a virtual one that is configured freely
  * (VARP). Such claims look forged. Believe them if nobody claims the address in his own name, the kernel sends to the
  * virtual hardware address, and replies to our echoes come from the sender of a claim. Then all claims of the address
- * in this name count, also those of a second switch. A host that only takes replies away gains nothing: the true owner
- * claims the address, or is in the kernel's entry. */
+ * in this name count, also those of a second switch. A host that merely diverts the peer's replies through itself gains
+ * nothing: the true owner claims the address in his own name, or the kernel sends to the true owner. */
 void ibh_probe_believe_routers(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {

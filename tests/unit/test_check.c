@@ -679,7 +679,7 @@ static void test_harm(void **state)
          NULL},
         {"nic eth5 forwarding=1\nip rule add priority 100 from 172.16.34.0/24 lookup 200\n"
          "ip route add 172.16.0.0/16 dev ib0 table 200\n",
-         "this host forwards packets of other hosts"},
+         "it may also route packets that this host forwards"},
         {"nic eth5 forwarding=1\nip rule add priority 100 from 172.16.34.2 lookup 200\n"
          "ip route add 172.16.0.0/16 dev ib0 table 200\n",
          NULL},
@@ -688,7 +688,7 @@ static void test_harm(void **state)
          NULL},
         {"nic eth5 forwarding=1\nip rule add priority 100 lookup 200\nip route add 172.16.20.0/24 dev ib0 table 200\n"
          "ip route add 10.60.0.0/16 dev eth5 table 200\n",
-         "find out what needs it: this host forwards"},
+         "find out what needs it: it may also route packets"},
         {"nic eth5 forwarding=1\nip route add 172.16.20.0/24 dev ib0 table 942\n", NULL},
         {"ip rule add priority 100 from 172.16.34.2 lookup 200\nip route add 172.16.20.0/24 dev ib0 table 200\n"
          "ip route add 172.16.0.0/16 dev ib1 table 200 mtu 1500\n",
