@@ -52,7 +52,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     struct stat file;
     const int looked = ibh_tree_look(tree, place + 1, 0, &file);
 
-    if (looked < 0)
+    if (looked < 0) /* EXDEV: the link leads out of the copy, or not all users may read the file */
         return errno == EXDEV ? NULL : g_strdup_printf("%s: %s", place, g_strerror(errno));
     close(looked);
     if (!S_ISREG(file.st_mode) || !(file.st_mode & S_IXUSR) || !ibh_file_check_trusted(&file, place, NULL))

@@ -49,8 +49,9 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
         ibh_subject_say(about, "remedy=%s", manager->remedy);
         about->remedy = "{remedy}{watch}";
     }
-    /* Info if --watch runs, or if the service of --watch, or the service that calls the hook, is enabled and has yet to
-     * start. Also info if the service that calls the hook is disabled, but the manager of another rail calls a hook. */
+    /* Info if --watch runs, or if the service of --watch or the service that calls the hook is enabled but does not
+     * run: perhaps the host is still booting. Also info if the service that calls the hook is disabled, but the manager
+     * of another rail calls a hook. */
     if (watched || check->facts->will_watch || manager->will_start ||
         (manager->by_choice && any_manager_calls_hook(check)))
         about->severity = IBH_INFO;

@@ -162,8 +162,9 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
     }
 }
 
-/* Restores the values from before the trial, but only where the present value comes from ib-hook, which has set a value
- * for the rail, or has put the administrator's value back. A value that the administrator has set since stays. */
+/* Restores the values from before the trial, but only where the present value is ours: a value that we set for the
+ * rail, also if the administrator's value is lost, or the administrator's value, if we have put it back. A value that
+ * the administrator has set since stays. */
 static void want_values(const IbhTrial *trial, const IbhLink *before, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;

@@ -39,6 +39,7 @@ gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
             earlier = g_array_new(FALSE, FALSE, g_array_get_element_size(array));
             g_array_append_vals(earlier, array->data + (gsize)before * g_array_get_element_size(array),
                                 array->len - before);
+            /* go on as after an interrupted dump; the caller sees this error only after the last attempt */
             g_set_error_literal(&local, IBH_NETLINK_ERROR, EINTR, "they kept changing while they were read");
         }
         g_array_set_size(array, before);

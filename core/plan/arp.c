@@ -84,10 +84,11 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if a NIC that must be silent still has to answer the peers to which packets leave through the NIC: main has an
- * IPv4 route through the NIC (on-link, a default, or to the subnet of a candidate), or lo, a dummy or a tunnel has an
- * address that no rail serves. Then the NIC gets arp_filter, which allows these answers, instead of arp_ignore. */
-static gboolean must_answer_for_main(const IbhRails *rails, const IbhNic *nic)
+/* TRUE if arp_ignore would make a NIC that must be silent too silent, in one of two cases: main has an IPv4 route
+ * through the NIC (on-link, a default, or to the subnet of a candidate), or lo, a dummy or a tunnel has an address that
+ * no rail serves, for which peers may ask on this NIC. Then the NIC gets arp_filter instead, and still answers the
+ * peers that this host reaches through the NIC. */
+static gboolean must_answer_some(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
 
@@ -115,7 +116,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_FILTER, nic->base[IBH_SYSCTL_ARP_FILTER]) != 0;
 
     if ((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && ibh_nic_must_be_silent(rails, nic)) {
-        const IbhSysctl silencer = must_answer_for_main(rails, nic) ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
+        const IbhSysctl silencer = must_answer_some(rails, nic) ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
 
         return key == silencer ? 1 : base;
     }

@@ -82,7 +82,7 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
 
 /* ---- why a known rail is missing ---- */
 
-/* TRUE if a subnet of the NIC contains an address that the known rail had. */
+/* TRUE if the NIC has an address that the known rail had, or a subnet that contains one. */
 static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {

@@ -53,7 +53,7 @@ typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error)
 
 typedef struct {
     /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. An announcement
-     * or a forgotten neighbour (IBH_PEERS) cannot be taken back, but leaves the list with its unit. */
+     * or a forgotten neighbour (IBH_PEERS) cannot be taken back; when its unit is, it is removed from the list, too. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
 } IbhOutcome;

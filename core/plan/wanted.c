@@ -34,15 +34,15 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* Selects `holder`, which has a route in this table or a rule to it, if the table belongs to a selected rail. Never
- * selects a kept NIC. Returns TRUE if `holder` was not selected before and is now. */
-static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, guint32 table)
+/* Selects `user`, which has a route in this table or a rule to it, if the table belongs to a selected rail. Never
+ * selects a kept NIC. Returns TRUE if `user` was not selected before and is now. */
+static gboolean select_user(const IbhWanted *wanted, const IbhNic *user, guint32 table)
 {
-    const IbhNic *nic = ibh_rails_nic_by_table(wanted->rails, table);
-    IbhWantedNic *one = ibh_wanted_nic(wanted, holder);
+    const IbhNic *of_table = ibh_rails_nic_by_table(wanted->rails, table);
+    IbhWantedNic *one = ibh_wanted_nic(wanted, user);
 
-    if (!one || one->selected || holder->kept || !nic || nic->status != IBH_NIC_RAIL ||
-        !ibh_wanted_nic(wanted, nic)->selected)
+    if (!one || one->selected || user->kept || !of_table || of_table->status != IBH_NIC_RAIL ||
+        !ibh_wanted_nic(wanted, of_table)->selected)
         return FALSE;
     one->selected = TRUE;
     return TRUE;
@@ -67,9 +67,9 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
     while (more) {
         more = FALSE;
         IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
-            more |= ibh_rule_is_ours(rule) && select_holder(wanted, ibh_rule_owner(rails, rule), rule->table);
+            more |= ibh_rule_is_ours(rule) && select_user(wanted, ibh_rule_owner(rails, rule), rule->table);
         IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
-            more |= ibh_route_is_ours(route) && select_holder(wanted, ibh_route_owner(rails, route), route->table);
+            more |= ibh_route_is_ours(route) && select_user(wanted, ibh_route_owner(rails, route), route->table);
     }
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const IbhNic *nic = one->nic;

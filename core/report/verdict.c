@@ -7,8 +7,8 @@
 
 #define APPLY "sudo ib-hook --apply"
 
-/* TRUE if the finding says that a NIC is down or away. If the administrator set the NIC down or gave it away, the
- * finding is only a note, but the NIC still does not work as a rail. */
+/* TRUE if the finding says that a NIC is down or away. If the administrator set the NIC down, or a pod has the NIC, the
+ * finding is only a note, but reports show the note, because the NIC does not work as a rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
     return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");

@@ -23,7 +23,9 @@ void ibh_process_start(void)
     /* Our memory holds the caller's environment: other processes must not read it, and no core dump may contain it.
      * RLIMIT_CORE=0 would not prevent core dumps that the kernel pipes to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    umask(022);               /* with the caller's umask of 0777, say, the next run could not read our files in /run */
+    /* Runs give up CAP_DAC_OVERRIDE. So if the caller's umask were 0777, for example, the next run could not read our
+     * files in /run. */
+    umask(022);
     signal(SIGXFSZ, SIG_IGN); /* write() returns EFBIG instead */
     /* If the caller closed descriptor 0, 1 or 2, a file that we open later must not take its place. */
     do

@@ -166,7 +166,6 @@ def rows(r, cpu_r, programs, nothing):
             yield line | ({"cpu": of_cpu["median"]} if line["timed"] else {})
     yield from counted_rows(programs, nothing)
     yield from number_rows(r)
-    yield from packet_rows(r)
 
 
 def packet_rows(r):
