@@ -77,7 +77,7 @@ typedef struct IbhCheck {
                             the one question that the kernel is asked */
     gboolean has_source_routes6; /* IPv6 has routes with a source prefix ("from"), which only the kernel can follow */
     gboolean has_rule_before_local; /* the first rule of IPv4 or of IPv6 does not lead to table local */
-    gboolean asks_bound; /* ask about bound sockets, too, because a foreign rule has oif, or IPv4 has error routes */
+    gboolean asks_bound; /* also ask about sockets bound to the NIC: a foreign rule has oif, or IPv4 has error routes */
     guint8 neutral;      /* IPv4: the IP protocol (ICMP, TCP or UDP) that the fewest rules name, for look-ups */
 
     const GPtrArray *plan; /* IbhOp *: what --apply would do */

@@ -10,13 +10,14 @@
 /* The manager that configures a netdev, as the manager's state files show. */
 typedef struct {
     int ifindex;
-    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none (set by nm.so) */
-    char *connection; /* the manager's name for the configuration of this netdev; NULL: unknown, or none */
-    gboolean prunes4; /* deletes foreign IPv4 routes through this netdev, in all tables */
-    gboolean prunes6; /* the same for IPv6 */
-    char *inactive;   /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
-    char *remedy;     /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
-    gboolean by_choice;  /* `inactive` because presets or an administrator disabled the service that calls our hook */
+    const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nm.so found that
+                           NetworkManager has a state file for the netdev, but does not configure it */
+    char *connection;   /* the manager's name for the configuration of this netdev; NULL: unknown, or none */
+    gboolean prunes4;   /* deletes foreign IPv4 routes through this netdev, in all tables */
+    gboolean prunes6;   /* the same for IPv6 */
+    char *inactive;     /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
+    char *remedy;       /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
+    gboolean by_choice; /* `inactive` because presets or an administrator disabled the service that calls our hook */
     gboolean will_start; /* `inactive` now, but the service is enabled: perhaps the host is still booting */
 } IbhManager;
 

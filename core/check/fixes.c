@@ -273,7 +273,8 @@ static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner 
     return FALSE;
 }
 
-/* Returns advice that names what else needs the deleted rules and routes, or NULL if nothing does. */
+/* If the deletion of the rules and routes of a fix may change other traffic, too, returns advice with an example of
+ * such traffic; else NULL. */
 static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;

@@ -211,8 +211,8 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
         *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that nothing comes back */
         return ibh_token_write(run->store, &token, error);
     }
-    /* An --apply of all NICs ends an overdue trial, by a token of its own if it begins a trial: else, a late attempt to
-     * go back would take this --apply back, too. */
+    /* An --apply of all NICs ends an overdue trial, because a late attempt to go back would take this --apply back,
+     * too. If the --apply begins a trial itself, its token, below, replaces the old token. */
     if (token.process && !waits && !begins && !run->only)
         return ibh_token_remove(run->store, error);
     if (!begins)

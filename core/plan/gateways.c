@@ -67,10 +67,10 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
 }
 
 /* Sets the gateway of `route`, and copies to `route` the metrics of main's best default through this NIC via this
- * gateway, if main has one. If `gateway` is NULL, copies gateway and metrics of main's only default through the NIC,
- * which may be on link: of several defaults, only main knows which one works. Routers' advertisements do not count
- * beside a configured default, because any host can send them. Returns FALSE if the gateway is this host. If `gateway`
- * is NULL, also returns FALSE if main has no default through the NIC, several, or one that is not simple. */
+ * gateway, if main has one. If `gateway` is NULL, copies gateway and metrics of main's default through the NIC; then
+ * `route` has no gateway if that default is on link. Returns FALSE if the gateway is this host. If `gateway` is NULL,
+ * also returns FALSE if main has no default through the NIC, one that is not simple, or several: only main knows which
+ * of them works. Routers' advertisements do not count beside a configured default, because any host can send them. */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;

@@ -272,7 +272,7 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
 
 const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
-    /* the sender of the answer is compared with the next hop */
+    /* judge.c compares the hardware addresses of the answer's sender and of the next hop */
     const gboolean knows_both = pair->syn_sender.len && pair->hop && pair->hop->lladdr.len;
 
     if (pair->syn == IBH_SYN_SILENT)

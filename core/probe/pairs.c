@@ -286,7 +286,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
                             "--probe: none of the addresses is a peer: they are this host's own");
         return NULL;
     }
-    ibh_probe_find_hops(probe);
+    ibh_probe_find_hops(probe); /* without routes; ibh_probe_leave_to_main() does this again when they are known */
     if ((guint64)probe->pairs->len * probe->count > IBH_PROBE_PACKETS_MAX) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--probe: %u pairs of rail and peer, --count %u: more than %d packets; probe fewer peers at a time",

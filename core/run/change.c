@@ -150,7 +150,8 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
             ibh_known_put(known, &now);
     }
     IBH_EACH_BACK (IbhKnownRail, one, known) {
-        /* The way back of --confirm sets run->undo, too, but its remember() has restored the known rails. */
+        /* A run that takes an unconfirmed --apply back sets run->undo, too, but its remember() has restored the known
+         * rails. */
         const gboolean is_undone =
             run->undo && !run->remember && (!run->only || g_strv_contains(run->only, one->iface));
 

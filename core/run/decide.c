@@ -15,7 +15,7 @@ gboolean ibh_run_look(IbhRun *run, GError **error)
 
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 {
-    /* The way back of --confirm sets run->undo, too, but has a plan of its own. */
+    /* A run that takes an unconfirmed --apply back sets run->undo, too, but has a plan of its own. */
     const gboolean is_undo = run->undo && !run->plan;
     /* --undo respects the holds of an earlier --undo: a held NIC has nothing of ours. */
     IbhRequest request = {

@@ -21,7 +21,7 @@ typedef struct IbhRun {
     const char *const *only; /* interfaces; NULL for all */
     gboolean is_event;       /* the run is for an event: it changes no holds, and a time limit may interrupt a change */
     gboolean writes;         /* the run changes the kernel or our files, so it takes the lock */
-    gboolean undo;           /* the run is --undo, or, if it has a plan(), the way back of --confirm */
+    gboolean undo;           /* the run is --undo or, if it has a plan(), takes an unconfirmed --apply back */
     /* Makes the plan; NULL for the plan of --apply or --undo. */
     GPtrArray *(*plan)(const struct IbhRun *run);
     /* Updates the state; NULL to remember rails and holds. */
