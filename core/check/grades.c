@@ -151,8 +151,8 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
 }
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
- * through a rail, or through another NIC, which we note. We also note that the main table has no route to the subnet,
- * or only one with a shorter prefix, such as a default route: that is the network manager's choice. But an error route,
+ * through a rail, or through another NIC, which we note. If the main table has no route to the subnet, or only one with
+ * a shorter prefix, such as a default route, we note that, too: it is the network manager's choice. But an error route,
  * or a route that a throw route hides, counts as a route to the subnet at any length but 0. A longer prefix of the main
  * table is right, through any NIC. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,

@@ -25,8 +25,8 @@
 
 /* Paths in this file begin with a slash. Paths of an IbhTree do not, so functions of the tree get `path + 1`. */
 
-/* TRUE if root, or the user that runs us, owns the file or directory, and no other user can write it. Symbolic links
- * are not trusted. */
+/* TRUE if root, or the user that runs us, owns the file or directory, and no other user can write it. Of a symbolic
+ * link, O_NOFOLLOW looks at the link itself, and the link's mode, 0777, lets others write: so links are not trusted. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;

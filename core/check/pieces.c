@@ -37,9 +37,9 @@ static IbhIp last_address(const IbhPrefix *prefix)
 
 /* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a broadcast
  * route for such an address. Since Linux 5.14, a host can have the first address, and table local has no route for the
- * first address. A /30 has room for one peer only, so both its edges are cut out in any case. In IPv6, the first
- * address stands for any router, and a host can have the last. A subnet with only two addresses, or one, has no
- * edges. */
+ * first address. We take a /30 for a cable with two ends (ibh_prefix_has_one_peer()), so both its edges are cut out,
+ * even if a host could have the first address. In IPv6, the first address stands for any router, and a host can have
+ * the last. A subnet with only two addresses, or one, has no edges. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};

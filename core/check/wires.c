@@ -143,8 +143,8 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     if (way.refused || way.route->type != RTN_UNICAST ||
         ibh_route_leads_through(way.route, nic->link->ifindex) != same_nic)
         return NULL;
-    /* A strict rp_filter drops the packets of a peer to whom this host sends through another NIC. A loose rp_filter (2)
-     * is strict on a NIC that has no IPv4 address. */
+    /* `way` is also our way back to the peer. Unless `same_nic`, it leads through another NIC, and then a strict
+     * rp_filter drops the peer's packets. A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
     is_strict = filter == 1 || (filter && !ibh_nic_serves_family(nic, AF_INET));
     return is_strict && !same_nic ? NULL : way.route;
 }

@@ -40,7 +40,8 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC if on link */
 /* Adds the route, and before it a host route to its IPv6 gateway if `routes` do not reach the gateway. */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
-/* TRUE if our routes can express the route: one next hop, any source and TOS, no encapsulation. */
+/* TRUE if our routes can express the route: it has one next hop, and neither a source prefix, a TOS nor an
+ * encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);
 
 /* TRUE for a /30, /31 or /127, which have room for one peer only. */

@@ -283,6 +283,7 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
 {
     GPtrArray *problems = g_ptr_array_new();
 
+    /* in the order of IbhCause; IBH_CAUSE_NONE has no code */
     for (int cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
         const char *problem = ibh_probe_has(pair, (IbhCause)cause) ? find_problem(&ibh_probe_causes[cause]) : NULL;
 

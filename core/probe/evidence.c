@@ -391,7 +391,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
         packet.is_fragment = TRUE;
         is_icmp = bytes[SIX] == IPPROTO_ICMPV6;
         at += FRAGMENT;
-    } else if (bytes[6] == IPPROTO_TCP && !heard->outgoing) {
+    } else if (bytes[6] == IPPROTO_TCP && !heard->outgoing) { /* IPv6 only: --probe sends no SYN in IPv4 */
         hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
     }
     /* only the first fragment has the ICMP header */

@@ -70,7 +70,8 @@ static IbhCause find_rivals(const IbhProbePair *pair)
 
 /* If a hardware address answers each question twice, finds out why. If two hosts have this hardware address, both get
  * the question, but a switch delivers an echo to one of them only. A wire that doubles frames also doubles replies to
- * echoes. So two hosts are proved only if a reply came in, and --probe missed no packet that could be its copy. */
+ * echoes. So two hosts are proved only if replies came in, each only once, and --probe missed no packet that could be a
+ * second copy. */
 static IbhCause find_twin(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;

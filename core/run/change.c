@@ -176,8 +176,8 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     IbhOutcome *outcome;
     sigset_t blocked, signals;
 
-    /* Block signals for the few milliseconds of a change: a terminal may close, or a service stop. But let the alarm of
-     * a hook's time limit end even a change: the hook's caller waits no longer than this limit. */
+    /* Block signals for the few milliseconds of a change: meanwhile, a terminal may be closed, or a service be stopped.
+     * But let the alarm of a hook's time limit end even a change: the hook's caller waits no longer than this limit. */
     sigfillset(&blocked);
     if (run->is_event)
         sigdelset(&blocked, SIGALRM);
