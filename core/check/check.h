@@ -221,8 +221,8 @@ gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link);
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question);
 /* Returns the name of the manager that configures the rail; NULL if not known. */
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known);
-char *ibh_known_pci(
-    const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known, or not on PCI; the caller frees it */
+/* Returns the rail's PCI address, "0000:81:00.1"; NULL if not known, or not on PCI. The caller frees it. */
+char *ibh_known_pci(const IbhKnownRail *known);
 /* Returns an address of this family that the rail had before, if the rail is usable, has no address of this family now,
  * and the family is not switched off; else NULL. */
 const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family);

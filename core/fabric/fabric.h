@@ -25,7 +25,7 @@ typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } Ibh
 #define IBH_N_LINK_COUNTERS 7 /* the first 7 count errors of the link; the others, packets lost on their way */
 extern const char *const ibh_counters[IBH_N_COUNTERS]; /* files below the port's directory */
 
-/* An entry of a port's GID table that is not empty. */
+/* A non-empty entry of a port's GID table. */
 typedef struct {
     int index;
     IbhIp ip;      /* the GID; if it stands for an IPv4 address, that address */

@@ -73,7 +73,7 @@ typedef enum {
     /* what happens to packets of full size */
     IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link, and accept_ra_mtu is on */
     IBH_SIZE_PIECES,  /* replies come in fragments */
-    IBH_SIZE_TOLD,    /* a host reports them as too long; the peer is a neighbour, or its replies come in fragments */
+    IBH_SIZE_TOLD,    /* a host reports them as too long, and the peer is a neighbour or replies come in fragments */
     IBH_SIZE_BEYOND,  /* a router on the way to a distant peer reports them as too long, which is normal */
     IBH_SIZE_MANGLED, /* replies come in with a wrong checksum */
     IBH_SIZE_OURS,    /* this host drops them or their replies */
