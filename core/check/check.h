@@ -171,7 +171,7 @@ void ibh_check_cut_pieces(IbhCheck *check); /* sets check->pieces */
  * behind the prefix. */
 IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
-/* ---- say.c: causes, and where a packet goes, in words; the caller frees them ---- */
+/* ---- say.c: owners, and where a packet goes, in words; the caller frees the texts ---- */
 
 /* "rule 100: from all lookup 700"; "" for no owner */
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);

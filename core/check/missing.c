@@ -149,8 +149,8 @@ static void say_consequence(IbhSubject *about)
                     was_rail ? "a rail is missing" : "it is not a rail, although manage=yes is set");
 }
 
-/* Always TRUE, because the scope of its row says that the NIC has no address. If the NIC has a manager, the remedy is
- * to look there for the reason. */
+/* Always TRUE: rows.c asks this only about a known rail whose NIC has no address. If the NIC has a manager, the remedy
+ * is to look there for the reason. */
 gboolean ibh_missed_lacks_address(IbhSubject *about)
 {
     const IbhManager *manager =

@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* ---- causes ---- */
+/* ---- owners ---- */
 
 static char *describe_route(const IbhSnapshot *snapshot, const IbhRoute *route, gboolean as_command)
 {

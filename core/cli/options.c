@@ -216,7 +216,8 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
     return problem;
 }
 
-/* Takes the words that are not options: the peers of --probe. Lists names, which names_io.c resolves later. */
+/* Takes the words that are not options, the peers of --probe: addresses, and host names, which names_io.c resolves
+ * later. */
 static char *take_words(IbhOptions *options, const GPtrArray *words)
 {
     const gboolean is_probe = options->action == IBH_ACTION_PROBE;

@@ -164,8 +164,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error)
 {
-    /* Only a strict kernel can send the routes of one NIC alone. They fit into one datagram, so no second dump follows
-     * (ibh_netlink_dump()). */
+    /* Only a strict kernel can send the routes of one NIC alone. They usually fit into one datagram, and then no second
+     * dump follows (ibh_netlink_dump()). */
     const gboolean one_by_one = netlink->strict;
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);

@@ -83,7 +83,7 @@ static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic
         if (of_main->ifindex != nic->link->ifindex || of_main->family != route->family || of_main->dst.length ||
             configured < has_configured)
             continue;
-        if (configured > has_configured) {
+        if (configured > has_configured) { /* the first configured default: forget the advertised ones */
             has_configured = TRUE;
             count = 0;
             best = NULL;

@@ -10,9 +10,9 @@
 
 /* ---- the operations ---- */
 
-/* An announcement makes peers switch sooner to the NIC that answers for an address now. Deleting the neighbour entries
- * of a NIC that no longer answers keeps peers from switching back. If either fails, peers switch when they ask again:
- * warn, and keep the change. */
+/* An announcement makes peers switch sooner to the NIC that answers for an address now. We also delete our neighbour
+ * entries on a NIC that no longer answers: otherwise, the kernel may ask these peers through that NIC, and they switch
+ * back. If either fails, peers switch when they ask again: warn, and keep the change. */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
