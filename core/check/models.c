@@ -80,8 +80,8 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean wit
     add_routes(fib, snapshot->routes, with_ours);
 }
 
-/* TRUE if the ideal model has the route: for routes of the tables main and default, except those that the kernel has
- * cached. */
+/* TRUE for the standing routes that are copied to the ideal model: those of the tables main and default, except those
+ * that the kernel has cached. */
 static gboolean is_ideal(const IbhRoute *route)
 {
     return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);

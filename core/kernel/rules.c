@@ -52,7 +52,7 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
     case FRA_DST:
         rule->to = get_prefix(attribute, info->family, info->dst_len);
         break;
-    case FRA_SUPPRESS_PREFIXLEN: /* no negative length suppresses anything, but each ifgroup except -1 does */
+    case FRA_SUPPRESS_PREFIXLEN: /* each negative length suppresses nothing, as if absent; of the ifgroups, only -1 */
         rule->suppress_prefixlength = MAX((gint32)get_u32(attribute, G_MAXUINT32), -1);
         break;
     case FRA_SUPPRESS_IFGROUP:

@@ -81,7 +81,7 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
             continue;
         if (rule->action != FR_ACT_TO_TBL) /* an error, or a goto past the rules that follow */
             return NULL;
-        /* Of main's routes, this rule uses only longer prefixes than `to`, as the first rule of our pair does. */
+        /* A rule that uses only those routes of main that are longer than `to` does what our pair's first rule does. */
         if (rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= (gint64)to->length)
             continue;
         /* The first rule whose table has a route that overlaps the prefix decides. */

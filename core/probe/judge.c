@@ -48,8 +48,8 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
     return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-/* Returns the hop that has the result for the pair's next hop: the first with this address or, for an fe80:: address,
- * the next hop itself. */
+/* Returns the hop in which find_rivals() keeps its result for the pair's next hop: the first hop with this address or,
+ * for an fe80:: address, the next hop itself. */
 static IbhProbeHop *first_hop(const IbhProbePair *pair)
 {
     return ibh_ip_is_fe80(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);

@@ -37,8 +37,8 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss (IBH_LOSS_TOLD): then
- * a cause on the way or at the peer would not show. */
+/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss (the row of
+ * IBH_LOSS_TOLD blames this host, too): then a cause on the way or at the peer would not show. */
 static gboolean could_have(const IbhProbePair *pair)
 {
     const IbhCause loss = pair->causes[0];
