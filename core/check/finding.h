@@ -13,8 +13,8 @@ const char *ibh_severity_name(IbhSeverity severity);
 
 typedef struct {
     GPtrArray *ifaces; /* char *: the interfaces that the finding is about; empty: it is about the host */
-    GPtrArray *says;   /* char *: for each interface "CONSEQUENCE: CAUSE", or "but WAY: CAUSE" if the finding is a note
-                          for this interface; NULL: see `message` */
+    GPtrArray *says; /* char *: for each interface "CONSEQUENCE: CAUSE", or an exception to what the report says of the
+                        interface, "but 172.16.34.0/26 through eth0: CAUSE"; NULL: see `message` */
     GPtrArray *astray; /* char *: the interfaces whose packets leave through another NIC */
     GArray *limits;    /* IbhSeverity: for each interface, the finding is not worse than this (IBH_ERROR: no limit) */
     IbhSeverity severity; /* for the worst interface */
@@ -56,7 +56,7 @@ void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once; ign
 /* Adds the interface. If the interface has no text yet, gives it this text, and sets its limit to `severity`. Takes
  * over the text in any case. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, IbhSeverity severity, char *text);
-/* Notes that packets of this interface, one of the finding's, leave through another NIC. */
+/* Notes that packets of this interface, which is in `ifaces`, leave through another NIC. */
 void ibh_finding_set_astray(IbhFinding *finding, const char *iface);
 IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface);
 const char *ibh_finding_text(const IbhFinding *finding, const char *iface);  /* NULL if it has none */

@@ -52,7 +52,7 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
 
 /* ---- packets ---- */
 
-/* Writes the piece of the destination: its prefix, its only address, or "other networks" for /0. */
+/* Writes the piece in which the destination lies: a prefix, an address or, for /0, "other networks". */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
 {
     if (!question->piece.length)

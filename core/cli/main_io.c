@@ -351,7 +351,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     }
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
-    if (fflush(stdout) != 0 || ferror(stdout)) { /* fputs() itself writes what is larger than its buffer */
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* fputs() itself writes what is larger than the buffer */
         fputs("ib-hook: cannot write to standard output\n", stderr);
         status = IBH_EXIT_SYSTEM; /* even if the report has findings, because nobody can read it */
     }

@@ -95,11 +95,12 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
  * the wait, if that is earlier. If all echoes of the pair are answered or given up, returns FALSE, and the pair goes on
  * to IBH_STEP_SETTLED.
  *
- * If no echo was seen to leave, the kernel was not heard to ask for the hardware address, and the neighbour table had
- * an entry before the run, then the kernel may have asked for the last time just before the run, and our echoes wait
- * for that answer. If no answer comes within ONE_QUESTION, the kernel has given up the entry, and dropped the waiting
- * packets. So one more echo is sent, which does not count: it makes the kernel ask. Every pair with unanswered echoes
- * waits for ONE_QUESTION after its last echo, so that the kernel can ask a second time. */
+ * Echoes may be stuck if three things are true: no echo was seen to leave, the kernel was not heard to ask for the
+ * hardware address, and the neighbour table had an entry before. Then the kernel may have asked for the last time just
+ * before the first echo, and the echoes wait for that answer. If no answer comes within ONE_QUESTION, the kernel has
+ * given up the entry, and dropped the waiting packets. So one more echo is sent, which does not count: it makes the
+ * kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its last echo, so that the kernel can ask
+ * a second time. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
