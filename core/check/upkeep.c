@@ -177,7 +177,7 @@ static gboolean is_file_of(const IbhScript *script, const IbhFacts *facts, const
 
 typedef struct {
     guint number; /* of the first of the joined lines, from 1 */
-    char *text;   /* the joined lines, without line breaks */
+    char *text;   /* the joined lines, without line breaks; not owned by the Line */
     GStrv words;
 } Line;
 

@@ -135,8 +135,8 @@ static int do_check(Command *command, GError **error)
     guint wanted;
 
     /* --check without --config judges by the configuration in force, because files that were not applied yet cannot be
-     * why a packet goes astray. So look and decide again: do_action() did both with the files, and would have reported
-     * an error in them. */
+     * why a packet goes astray. So look and decide again: do_action() did both with the files. (If they had an error,
+     * do_action() would have reported the error, and not called us.) */
     if (in_force) {
         ibh_config_free(run->config);
         run->config = in_force;

@@ -11,8 +11,8 @@
 
 #define DEPTH 8 /* we look at this many links below a stacked one, at most */
 
-/* Returns the name of a NIC's RDMA port. If the NIC has none (a P_Key child, a VLAN), returns the name of the port of
- * the first NIC below it that has one. If there is no such NIC either, returns the NIC's own name. */
+/* Returns the name of a NIC's RDMA port. If the NIC has none (a macvlan, a VLAN on a VLAN), returns the name of the
+ * port of the first link below it that has one. If there is no such link either, returns the NIC's own name. */
 static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhLink *link = nic->link, *below;

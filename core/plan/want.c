@@ -198,7 +198,7 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
 
             if (pair->address != address || pair->theirs || pair->level != level)
                 continue;
-            if (asks_main && pair->to.length == ibh_ip_bits(from)) /* no prefix of main is longer than one address */
+            if (asks_main && pair->to.length == ibh_ip_bits(from)) /* main cannot have a longer prefix */
                 continue;
             rule = ibh_rule_of_ours(from, &pair->to, asks_main ? IBH_TABLE_MAIN : nic->table,
                                     asks_main ? (gint64)pair->to.length : -1, IBH_PRIORITY_BASE - before);

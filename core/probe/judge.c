@@ -154,9 +154,9 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
     const guint no_arp = IFF_NOARP | IFF_BROADCAST; /* a link without broadcasts works without ARP */
-    /* the kernel knew the hardware address: a reply or an answer came back, or the kernel did not need to ask */
+    /* the kernel could know the hardware address: a reply or an answer came in, or the kernel did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
-    /* no lost echo left this host */
+    /* echoes have no reply, although the kernel could send them, and none of these echoes left this host */
     const gboolean is_stuck = pair->probe->hears && is_found && pair->sent > pair->received && !pair->is_lost;
 
     if (!ibh_nic_is_usable(pair->nic))
@@ -334,7 +334,7 @@ static void sum_up(IbhProbePair *pair)
     if (pair->received < pair->sent) /* if small echoes are lost, a lost large one says nothing about sizes */
         *mtu = (IbhProbeSize){.passed = mtu->passed};
     mtu->failed &= mtu->passed < ibh_probe_full_size(pair);
-    if (mtu->failed || mtu->fragment) /* at least the small echo passed */
+    if (mtu->failed || mtu->fragment) /* a large packet had trouble, but all small echoes passed */
         mtu->passed = MAX(mtu->passed, (ibh_probe_is_ipv6(pair) ? 40 : 20) + IBH_PROBE_PACKET);
 }
 

@@ -172,8 +172,8 @@ struct IbhProbePair {
                                  sent */
     gint64 at;                /* send nothing before this time */
     /* stage: way */
-    IbhLookup route; /* the look-up from our address to the peer, tied to no NIC, and its answer; `gateway` and `oif`
-                        are those that the kernel uses, even if an ICMP redirect overrides the route */
+    IbhLookup route; /* the look-up from our address to the peer, tied to no NIC, and its answer; if an ICMP redirect
+                        overrides the route, `gateway` and `oif` are those of the redirect */
     gboolean redirected; /* the gateway comes from an ICMP redirect, not from the route */
     int free_ifindex;    /* the NIC through which the echo IBH_PROBE_FREE left; 0: it was not seen to leave */
     /* stages: question, answer, entry */

@@ -128,7 +128,7 @@ typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
  * families share a part. Text in braces is left out if its value is missing: "{ via $address}" becomes " via 10.0.0.1"
  * or nothing. fill_template() has the values. */
 typedef struct {
-    const char *name, *why; /* why: the text before all; NULL if env.c writes the format */
+    const char *name, *why; /* why: the comment with which the output begins; NULL if env.c writes the format */
     Words words;
     gboolean both;
     /* `routes` and `rules`: the text before all routes or rules; `route` and `rule`: the text for each; "" for none. */
