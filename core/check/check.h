@@ -104,7 +104,7 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
 guint ibh_text_count_slips(const char *word, const char *name);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
-/* TRUE if one of the NIC's served addresses is in exactly this subnet. */
+/* TRUE if one of the NIC's served addresses (IbhNic.served) has exactly this subnet. */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* For an address that has no subnet, sets `ret_prefix` to the shortest prefix that contains the address and that the
  * main table routes on link through the address's NIC. Such a prefix is the network on the NIC's wire. The default

@@ -7,8 +7,8 @@
 #include "plan/known.h"
 
 /* Returns the NICs (IbhKnownRail) that should be rails, but are gone, down or lack something; with `all`, also those
- * that lack nothing. A NIC should be a rail if it is a known rail, or if it has a section of its own with manage=yes.
- * An entry that comes from a section alone has no slot, hardware or addresses. */
+ * that lack nothing. A NIC should be a rail if it is a known rail that is not forgotten (IBH_FORGOTTEN), or if it has a
+ * section of its own with manage=yes. An entry that comes from a section alone has no slot, hardware or addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
 /* Returns the same list, but looks in sysfs whether hardware that seems to be gone is elsewhere (IBH_ELSEWHERE;
  * missing_io.c). The configuration is for the network namespace of process 1, so in any other namespace the list lacks

@@ -95,7 +95,7 @@ static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
         return g_strdup("stays on this host");
     if (route->type != RTN_UNICAST)
         return g_strdup("goes to a broadcast, multicast or anycast address");
-    if (!ibh_route_leads_through(route, route->ifindex))
+    if (!ibh_route_leads_through(route, route->ifindex)) /* this is the NIC of the first next hop */
         return g_strdup("through several NICs");
     if (route->hops || !route->gateway.family)
         return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), NULL);

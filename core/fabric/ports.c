@@ -207,8 +207,9 @@ static gboolean is_bond(const IbhPort *port)
 }
 
 /* TRUE if `port` can be compared with `other`: both have the same link layer, and the same device or model of board;
- * `other` is right; and neither is a bond. An Ethernet port whose board is not known may be software, so it is not
- * compared with other devices. InfiniBand ports are always hardware, so they are compared even then. */
+ * nothing is wrong with `other` (ibh_port_is_right()); and neither is a bond. An Ethernet port whose board is not known
+ * may be software, so it is not compared with other devices. InfiniBand ports are always hardware, so they are compared
+ * even then. */
 static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);

@@ -201,7 +201,7 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
 
 /* ---- the whole ---- */
 
-/* Sets the members of each IbhWantedNic that say what the plan does to the NIC (plan.h). */
+/* Sets the members of each IbhWantedNic that say what the plan does to the NIC (plan.h), except `takes` (order.c). */
 static void find_effects(IbhDifference *difference)
 {
     const IbhSnapshot *snapshot = difference->rails->snapshot;

@@ -29,7 +29,7 @@ static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-/* Gives NICs the tables of table=. Fails if table= gave a NIC of lower rank the same number, or one that is 2000 apart.
+/* Gives NICs the tables of table=. Fails if table= gave an earlier NIC the same number, or one that is 2000 apart.
  * If a kept NIC has such a number, the NIC with table= gets an automatic number as long as the other NIC is kept. */
 static gboolean give_explicit(const IbhRails *rails, GError **error)
 {

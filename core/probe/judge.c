@@ -153,7 +153,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
-    const guint no_arp = IFF_NOARP | IFF_BROADCAST; /* a link without broadcasts works without ARP */
+    const guint arp_off = IFF_NOARP | IFF_BROADCAST; /* ARP is off on a link that needs it, because it has broadcasts */
     /* the kernel could know the hardware address: a reply or an answer came in, or the kernel did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     /* echoes have no reply, although the kernel could send them, and none of these echoes left this host */
@@ -163,12 +163,12 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
         return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
     if (!route->error && route->type > RTN_UNICAST)
         return IBH_LOSS_OURS;
-    if ((link->flags & no_arp) == no_arp && hop && !hop->fixed && !pair->received)
+    if ((link->flags & arp_off) == arp_off && hop && !hop->fixed && !pair->received)
         return IBH_LOSS_ARP_OFF;
     /* IPv6 reports a full table as EINVAL */
     if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
-    if (is_stuck && hop->asks && !pair->received)
+    if (is_stuck && hop->asks && !pair->received) /* the kernel was answered, and still sends nothing */
         return IBH_LOSS_UNHEARD;
     if (is_stuck || error == ENOBUFS || error == EPERM)
         return IBH_LOSS_HELD;
