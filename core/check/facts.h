@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Facts about a host that are not in its snapshot, because only findings and reports need them. look_io.c and
- * managers_io.c fill them in; judges, reports and --render read them. The "fact" of core/README.md is --probe's. Pure.
+ * managers_io.c fill them in; judges, reports and --render read them. A fact of probe/ is something else
+ * (probe/stages.h). Pure.
  */
 #pragma once
 

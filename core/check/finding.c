@@ -49,7 +49,8 @@ char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of)
 {
     g_auto(GStrv) parts = g_strsplit_set(text ? text : "", "{}", -1);
 
-    /* every second part was in braces; an empty text has no parts, any other text an odd number of parts */
+    /* Every second part was in braces. An empty text has no parts; any other text, whose braces come in pairs, has an
+     * odd number of parts. */
     for (guint i = 1; parts[0] && parts[i]; i += 2) {
         char *value = value_of(of, parts[i]);
 

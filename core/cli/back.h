@@ -15,9 +15,9 @@ typedef struct {
 } IbhTrial;
 
 /* Returns the plan that restores our rules, routes and values from before the trial. The plan leaves out NICs of the
- * trial that have a new netdev since then, because the driver restarted, or that a later --undo or --apply has decided
- * about. If an address came during the trial, our present rules for the address stay, and so do the routes that these
- * rules use. */
+ * trial that have a new netdev since then, for example because the driver restarted, or that a later --undo or --apply
+ * has decided about. If an address came during the trial, our present rules for the address stay, and so do the routes
+ * that these rules use. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
 /* For the NICs that the plan restores, restores what was remembered, holds the NICs that were held before the trial,
  * and keeps the other NICs. The first attempt also holds the names of NICs that were held before the trial, and are

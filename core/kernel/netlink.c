@@ -180,7 +180,8 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive_answer(netlink, &exchange);
     if (problem) {
-        /* Connect again: while the kernel has not sent the rest of this dump, a socket cannot begin another dump. */
+        /* Connect again: if this is a dump, the kernel may not have sent all of it, and then the old socket cannot
+         * begin another dump. */
         if (!connect_socket(netlink, error))
             return FALSE;
         g_set_error(error, problem == UNREADABLE ? IBH_NETLINK_ERROR : IBH_ANSWER_LOST, EBADMSG, "netlink: %s",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The IPv4 sysctls: rp_filter, and the values by which a rail answers ARP for its own addresses only, or at least no
- * other NIC answers for them. */
+/* The IPv4 sysctls: rp_filter, and the ARP values. A rail answers for its own addresses only or, with arp_filter, at
+ * least for no address of another rail. It asks with an address of its own. */
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>

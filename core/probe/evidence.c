@@ -149,8 +149,8 @@ static gboolean hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 
 /* ---- what this host sends ---- */
 
-/* Notes that one of our echoes leaves. Address translation may change its addresses and its identifier, in which the
- * cookie begins, but not the rest of the cookie, which follows the tag. */
+/* Notes that one of our echoes leaves. Address translation may change its addresses and its identifier, but not the
+ * part of the cookie that follows the tag. */
 static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 {
     const guint8 *icmp = packet->icmp;

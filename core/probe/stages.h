@@ -34,7 +34,7 @@ typedef enum {
     IBH_LOSS_TABLE,      /* the neighbour table was full */
     IBH_LOSS_UNHEARD,    /* this host dropped the answer to ARP */
     IBH_LOSS_HELD,       /* echoes do not leave through the rail, or a filter or a full queue refuses them */
-    IBH_LOSS_MARKED,     /* a look-up finds a route, but echoes find none, perhaps because a filter marks them */
+    IBH_LOSS_MARKED,     /* a look-up finds a route through the rail, but echoes do not: perhaps a filter marks them */
     IBH_LOSS_NO_WAY,     /* sending fails for another reason, mostly for lack of a route through this NIC */
     IBH_LOSS_DROPPED,    /* a reply came in, and this host dropped it */
     IBH_LOSS_MANGLED,    /* a reply came in with a wrong checksum */

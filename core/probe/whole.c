@@ -215,7 +215,8 @@ void ibh_probe_report_strangers(IbhProbe *probe)
                 if (whos[i] != who || same->ip.family != hop->ip.family)
                     continue;
                 g_array_append_val(ips, same->ip);
-                /* if this host's own NIC claims the address, the finding names that NIC, and not the rail that asked */
+                /* if this host's own NIC claims the address, the finding is about that NIC; only the text has the rail
+                 */
                 if (kind != AS_OWN_NIC)
                     g_ptr_array_add(ifaces, (char *)(guintptr)same->link->name);
                 for (guint k = 0; kind == AS_OWN_NIC && k < same->n_claims; k++) {
