@@ -273,8 +273,8 @@ static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner 
     return FALSE;
 }
 
-/* If the deletion of the rules and routes of a fix may change other traffic, too, returns advice with an example of
- * such traffic; else NULL. */
+/* If the deletion of the rules and routes of a fix may change other traffic or metrics, returns advice that says so;
+ * else NULL. */
 static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;

@@ -82,5 +82,5 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
 /* ---- lines for the journal: one per changed interface ---- */
 
 /* Returns the lines for the operations `done` (const IbhOp *). The snapshot's state has the names of NICs that are
- * gone. If a NIC only lost rules and routes, its line says whether the NIC is gone, is down or has no carrier. */
+ * gone. If nothing was added for a NIC, its line says whether the NIC is gone, is down or has no carrier. */
 char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause);
