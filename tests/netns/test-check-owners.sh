@@ -143,6 +143,35 @@ row "not from the subnet" \
     "rule add priority 1000 not from 172.16.0.0/16 lookup main
 ~ rule del priority 1000"
 
+# Rails with gateways: an error route of main hides another rail's subnet, which is longer, from what is bound to a NIC.
+for i in 6 7; do
+    ip -n B address flush dev ib$i
+    ip -n B address add 10.1.$i.2/30 dev ib$i
+done
+system_config "[interface ib6]
+manage=yes
+gateway=peer
+remote=10.1.0.0/16
+[interface ib7]
+manage=yes
+gateway=peer
+remote=10.1.0.0/16"
+expect_hook 0 B --apply
+right=$(state B)
+row "an error route inside remote=, for all" "" \
+    "route add blackhole 10.1.8.0/24
+~ route del blackhole 10.1.8.0/24"
+row "an error route around another rail's subnet" \
+    "ib6+ib7 warning foreign-route: route blackhole 10.1.6.0/24 table main proto boot" \
+    "route add blackhole 10.1.6.0/24
+~ route del blackhole 10.1.6.0/24"
+system_config ""
+for i in 6 7; do
+    ip -n B address flush dev ib$i
+    ip -n B address add 172.16.34.$((i + 1))/16 dev ib$i
+done
+expect_hook 0 B --apply
+
 # IPv6, by the NIC that a socket is bound to.
 for i in 0 1; do ip -n B address add "fd00:16::34:$((i + 1))/64" dev ib$i nodad; done
 expect_hook 0 B --apply
