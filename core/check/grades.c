@@ -84,16 +84,16 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     /* An error route of a foreign rule may refuse a part of the subnet, or other networks, but not the whole subnet. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
-    if (got->refused && ideal->refused) { /* by an error route of the main table, or because no table has a route */
-        const IbhRemote *remote = near || !ideal->route ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
+    if (got->refused && ideal->refused && !ideal->route) /* no table has a route */
+        return IBH_RIGHT;
+    if (got->refused && ideal->refused) { /* by an error route of the main table */
+        const IbhRemote *remote = near ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
         IbhLookup lookup = question->lookup;
 
         /* We only note an error route to a part of a remote=: the route probably belongs to a program that uses this
          * part, such as a program for pods. But an error route that refuses bound sockets alone hides a route through
          * another NIC from them, such as the route to another rail's subnet. */
         lookup.bound = 0;
-        if (!ideal->route)
-            return IBH_RIGHT;
         return remote && ideal->route->dst.length > remote->prefix.length && ibh_fib_walk(check->ideal, &lookup).refused
                    ? IBH_NOTED
                    : IBH_DOUBTFUL;

@@ -56,8 +56,8 @@ typedef struct {
                                   belongs to no NIC or, if each belongs to a NIC, the first of the plan; NULL: none */
     const IbhQuestion *packet; /* the first question about an outgoing packet in the family of `first`; NULL: none */
     const IbhQuestion *astray; /* the first packet that goes astray, but not in the model `repaired`; NULL: none */
-    gboolean is_right; /* packets were followed, none goes wrong, and each packet with a source address goes now as
-                                  after --apply, with the same metrics, too */
+    gboolean is_right;         /* packets were followed, none goes wrong, and those with a source address go as after
+                                  --apply, with the same metrics, too */
 } Hit;
 
 /* Returns what the operations and the questions say about a NIC (NULL: about the host). */

@@ -125,8 +125,7 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = make_item(difference, rule, NULL);
 
-        if (owner) /* make_item() takes the owner of a "lookup main" rule from a standing rule, which may be an old one
-                    */
+        if (owner) /* make_item() judges a "lookup main" rule by a standing rule, perhaps an old one */
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))
