@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nm.so asks NetworkManager for the names of its connections, which NICs it really configures, and whether it prunes
- * foreign routes. Nothing else links libnm. core/check/managers_io.c loads nm.so, for --show, --check and --render
- * only.
+ * The plugin nm.so asks NetworkManager three things: the names of its connections, which NICs it really configures, and
+ * whether it deletes foreign routes (IbhManager.prunes4). Nothing else links libnm. core/check/managers_io.c loads
+ * nm.so, for --show, --check and --render only.
  */
 #define NM_VERSION_MIN_REQUIRED NM_VERSION_1_22
 #define NM_VERSION_MAX_ALLOWED NM_VERSION_1_22
@@ -12,7 +12,8 @@
 #include <net/if.h>
 #include <stdio.h>
 
-/* The default address of the system bus. libnm would take another address from the environment. */
+/* The default address of the system bus. We pass it on, because libnm itself would take an address that is in the
+ * environment. */
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
 
 /* NM_ACTIVATION_STATE_FLAG_EXTERNAL: another program configures the NIC, and NetworkManager only watches. libnm has had
@@ -51,6 +52,7 @@ static void on_client(GObject *source, GAsyncResult *result, gpointer data)
     g_main_loop_quit(question->loop);
 }
 
+/* When the bus is connected, asks for a client; then on_client() stops the loop. Without a bus, stops the loop. */
 static void on_bus(GObject *source, GAsyncResult *result, gpointer data)
 {
     Question *question = data;
@@ -102,8 +104,8 @@ static NMDevice *find_device(NMClient *client, int ifindex)
     return NULL;
 }
 
-/* TRUE if NetworkManager is older than 1.36. If a connection has an explicit route-table, even main's, such a version
- * prunes the device's routes in all tables. */
+/* TRUE if NetworkManager is older than 1.36. If a connection sets route-table, even to main, such a version deletes
+ * foreign routes through the device from all tables. */
 static gboolean prunes_all_tables(NMClient *client)
 {
     const char *version = nm_client_get_version(client);
@@ -112,6 +114,7 @@ static gboolean prunes_all_tables(NMClient *client)
     return version && sscanf(version, "%u.%u", &major, &minor) == 2 && major == 1 && minor < 36;
 }
 
+/* For a NetworkManager with prunes_all_tables(): notes for each family whether the connection sets route-table. */
 static void note_prunes(NMActiveConnection *active, IbhManager *manager)
 {
     NMRemoteConnection *remote = nm_active_connection_get_connection(active);
@@ -122,8 +125,8 @@ static void note_prunes(NMActiveConnection *active, IbhManager *manager)
     manager->prunes6 = six && nm_setting_ip_config_get_route_table(six);
 }
 
-/* Returns what nmcli calls the connection: its name, but its UUID if several connections have the name, because nmcli
- * takes the first of them, also if that is not active. */
+/* Returns the word with which nmcli finds this connection: its name, or its UUID if several connections have the name.
+ * By a name that several connections have, nmcli takes the first of them, even if another one is active. */
 static const char *name_connection(NMClient *client, NMActiveConnection *active)
 {
     const GPtrArray *all = nm_client_get_connections(client);
@@ -135,6 +138,8 @@ static const char *name_connection(NMClient *client, NMActiveConnection *active)
     return n > 1 ? nm_active_connection_get_uuid(active) : id;
 }
 
+/* Sets what NetworkManager says about the link of this entry. Leaves the entry as it is if NetworkManager has no device
+ * for the link. */
 static void fill_in_manager(NMClient *client, IbhManager *manager)
 {
     NMDevice *device = find_device(client, manager->ifindex);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --check: the questions for the kernel, and the findings from its answers, from the plan, and from foreign rules,
- * routes and NICs. For each address of a rail, we follow one packet into every piece of the rail's zones. Packets for
- * which the same rule and route decide form a class, and the kernel is asked about one packet of each class. Pure.
+ * --check: the questions that we ask the kernel, and the findings. Findings come from the kernel's answers, from the
+ * plan, and from what was read of this host: foreign rules and routes, NICs with their addresses and neighbours,
+ * managers and scripts. For each address of a rail, we follow one packet into every piece of the rail's zones. Packets
+ * for which the same rule and route decide form a class, and the kernel is asked about one packet of each class. Pure.
  */
 #pragma once
 
@@ -22,43 +23,48 @@ typedef enum {
 } IbhQuestionKind;
 
 /* How well a packet goes. IBH_RIGHT needs no finding; the other grades have findings of severity info, warning and
- * error. A packet "goes wrong" if its way is graded IBH_DOUBTFUL or IBH_WRONG. */
+ * error. That we "note" a packet or its route means that the grade is IBH_NOTED. A packet "goes wrong" if its grade is
+ * IBH_DOUBTFUL or IBH_WRONG. */
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
 typedef struct IbhQuestion {
     IbhQuestionKind kind;
     const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
-    IbhPrefix piece;     /* the piece that has the other host; for IBH_ASK_LOCAL, the destination alone */
-    gboolean is_foreign; /* foreign rules route the packet */
+    IbhPrefix piece;     /* the piece in which the other host lies; for IBH_ASK_LOCAL, the destination alone */
+    gboolean is_foreign; /* we leave the packet to foreign rules (ibh_nic_leaves_to_others()) */
     /* For a packet from an address without a subnet to a host on the address's link: the length of the link's prefix
      * (ibh_check_find_link_prefix()). 0 for all other packets, and if a zone covers that prefix. */
     guint link_length;
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
-    guint representative; /* the index of the question that is asked for this class */
-    /* The result of the walk through `actual`. If the kernel names a different route, and we have read that route, the
-     * kernel's route replaces the walk's. If the packet goes wrong, and with all our rules and routes in place it would
-     * go another way but still go wrong, `got` becomes the result of the walk through `repaired`. */
+    guint representative; /* the index (in IbhCheck.questions) of the question that is asked for this class */
+    /* The result of the walk through the model `actual` (IbhCheck). Unless the kind is IBH_ASK_ARRIVES,
+     * ibh_check_judge() may replace this result. If the kernel names a different route, and we have read that route,
+     * the kernel's route replaces the walk's. A packet that goes wrong is also walked through the model `repaired`: if
+     * the packet goes another way there, and still goes wrong, `got` becomes the result of that walk. */
     IbhTrace got;
-    /* Set when the question has been answered: */
-    IbhGrade grade;     /* of `got`; but IBH_RIGHT if `right_when_repaired`. If the kernel's answer fits no route that
-                           was read: IBH_RIGHT if main, which has too many routes to be read, decides outside of the
-                           rail's subnets, else IBH_DOUBTFUL. IBH_DOUBTFUL also if the kernel does not deliver a
-                           packet from this host to itself */
-    gboolean small_mtu; /* the way is right, but the route is foreign, not cached, and has a smaller MTU than the route
-                           that should decide or, if that route has no MTU, than the NIC */
-    IbhOwner owner;     /* the foreign rule or route that is the cause; empty if none is */
+    /* ibh_check_judge() sets the members from here on, after the kernel has answered. `grade` is the grade of `got`,
+     * with these exceptions:
+     * - IBH_RIGHT if `right_when_repaired`.
+     * - IBH_DOUBTFUL if the walk delivers the packet to this host itself, but the kernel does not.
+     * - If the kernel's answer fits no route that was read: IBH_RIGHT if main decides about a host outside of the
+     *   rail's subnets, and has too many routes to be read; else IBH_DOUBTFUL. */
+    IbhGrade grade;
+    gboolean small_mtu; /* the way is right, but the MTU of the packet's route is smaller than that of its route in the
+                           model `ideal` or, if the latter route has no MTU, smaller than the NIC's. Only for foreign
+                           routes that are not cached */
+    IbhOwner owner;     /* the foreign rule or route that causes a grade other than IBH_RIGHT; empty if none does */
     gboolean is_explained;        /* a finding about the packet exists, and no second finding is needed */
-    gboolean right_when_repaired; /* the packet goes wrong, but does not in the model `repaired`, because our rules or
-                                     routes are missing, altered or stale, or because a link has our mark as its group
-                                     (which --apply does not change; see the finding link-group) */
+    gboolean right_when_repaired; /* the packet goes wrong, but does not in the model `repaired`. So the cause is that
+                                     our rules or routes are missing, altered or stale, or that a link has our mark as
+                                     its group (--apply does not change the group; see the finding link-group) */
 } IbhQuestion;
 
-/* A prefix for which the same rules and routes decide, without the smaller pieces inside. */
+/* A prefix, without the smaller pieces inside. The same rules and routes decide for all addresses of a piece. */
 typedef struct {
     IbhPrefix prefix;
     IbhIp host;             /* an address of the piece that lies in no smaller piece */
-    gboolean asked_unbound; /* a question without a source address exists already */
+    gboolean asked_unbound; /* there is a question of the kind IBH_ASK_UNBOUND about this piece already */
 } IbhPiece;
 
 typedef struct IbhCheck {
@@ -67,18 +73,20 @@ typedef struct IbhCheck {
     const char *const *only; /* the interfaces that the user asks about; NULL: all */
     GArray *questions;       /* IbhQuestion */
 
-    GArray *own;                       /* IbhRoute: to the host's own addresses */
+    GArray *own;                       /* IbhRoute: the local routes to this host's addresses */
     IbhFib *actual, *ideal, *repaired; /* the models (IbhModelKind) */
     GArray *without;     /* IbhOwner: rules and routes that walks through `ideal` and `repaired` ignore, because fixes.c
-                            tries what happens without them */
-    GArray *pieces;      /* IbhPiece, in order; without single addresses that no other host can have, and without
-                            prefixes that longer prefixes cover completely */
+                            tries what happens without these rules and routes */
+    GArray *pieces;      /* IbhPiece, in the order of ibh_prefix_compare(); without single addresses that no other host
+                            can have, and without prefixes that longer prefixes cover completely */
     GHashTable *classes; /* a class of questions, as text (see add_question()) → 1 + the index of its representative,
                             the one question that the kernel is asked */
     gboolean has_source_routes6; /* IPv6 has routes with a source prefix ("from"), which only the kernel can follow */
     gboolean has_rule_before_local; /* the first rule of IPv4 or of IPv6 does not lead to table local */
-    gboolean asks_bound; /* also ask about sockets bound to the NIC: a foreign rule has oif, or IPv4 has error routes */
-    guint8 neutral;      /* IPv4: the IP protocol (ICMP, TCP or UDP) that the fewest rules name, for look-ups */
+    gboolean asks_bound; /* also ask about packets of sockets that are bound to the NIC, because a foreign rule has oif,
+                            or IPv4 has error routes */
+    guint8 neutral;      /* IPv4: the IP protocol with which we ask the kernel: of ICMP, TCP and UDP, the one that the
+                            fewest rules name */
 
     const GPtrArray *plan; /* IbhOp *: what --apply would do */
     const GArray *missed;  /* IbhKnownRail: missing rails (check/missing.h) */
@@ -86,14 +94,16 @@ typedef struct IbhCheck {
     guint tried;           /* for how many owners we have looked for a fix */
 } IbhCheck;
 
-/* Returns a check with the questions for the kernel. `facts` must have the routes now, and all else when
- * ibh_check_judge() is called. */
+/* Returns a check with the questions for the kernel. The caller then asks the kernel each question that has `asked`
+ * (ibh_netlink_lookup()). `facts` must have the routes now, and all else when ibh_check_judge() is called. The check
+ * borrows the arguments. */
 IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char *const *only);
 void ibh_check_free(IbhCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
 
-/* Adds findings once the questions are answered. `plan` is what --apply would do. `findings` already has the
- * findings about RDMA ports, which may explain other findings. */
+/* Adds findings once the questions are answered. `plan` is what --apply would do; `missed` has the missing rails.
+ * `findings` already has the findings about RDMA ports, which may explain other findings. The check borrows all
+ * three. */
 void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *missed, GPtrArray *findings);
 
 /* Adds findings about sections of the configuration that match no interface and no missing rail. */
@@ -113,7 +123,7 @@ gboolean ibh_check_find_link_prefix(const IbhCheck *check, const IbhAddress *add
 /* TRUE if the NIC has an address of this family for which we want rules and routes. */
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
 /* TRUE if foreign rules route packets from this address to `to`: the pair with the longest prefix that contains `to`
- * decides. If no pair contains it, TRUE if foreign rules route all pairs of the address. */
+ * decides. If no pair's prefix contains `to`, TRUE if the address has pairs, and foreign rules route all of them. */
 gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
 /* TRUE if the check asks about packets from this address of the NIC to other hosts. */
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from);
@@ -128,11 +138,11 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 typedef enum {
     IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, and the rules and routes
                           that we want */
-    IBH_MODEL_ACTUAL,  /* the snapshot and the facts */
+    IBH_MODEL_ACTUAL,  /* as it is: the rules and routes of the snapshot, and the routes of the facts */
     IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want */
 } IbhModelKind;
 
-/* Returns the local route (IbhRoute) of each address that is in table local. */
+/* Returns one local route (IbhRoute) to each address for which ibh_address_is_in_local() is TRUE. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* TRUE for a VRF and its ports: the kernel keeps the routes to their addresses in the table of the VRF. */
 gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link);
@@ -143,8 +153,9 @@ gboolean ibh_address_is_in_local(const IbhSnapshot *snapshot, const IbhAddress *
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean with_ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
-/* Walks a packet from this address of the NIC to a host of the first piece inside the prefix. FALSE if there is no such
- * piece. */
+/* Walks a packet from this address of the NIC to a host of the first piece inside the prefix, through the model
+ * `actual`. Sets `ret_question` to a question about this packet, with the trace of the walk, but without a grade. The
+ * kernel is not asked. FALSE if there is no such piece. */
 gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
                              IbhQuestion *ret_question);
 
@@ -155,29 +166,30 @@ gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const Ibh
     for (int x##_list = 0; x##_list < 2; x##_list++)                                                                   \
         IBH_EACH (const IbhRoute, x, x##_list ? (check)->rails->snapshot->routes : (check)->facts->routes)
 
-/* TRUE for our rules, for rules that lead to table local or to VRFs, and for all rules from the priority of main on. */
+/* TRUE for our rules, for rules that lead to table local or to VRFs, and for all rules whose priority is that of the
+ * rule for main (IBH_PRIORITY_MAIN) or a higher number. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
 
 /* TRUE if the kernel made the entry without asking: on a link without ARP, or for a multicast or broadcast address. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 
-/* TRUE if the packet does not go right, and `owner` is its owner. */
+/* TRUE if the packet's grade is not IBH_RIGHT, and `owner` is the packet's owner. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
 
 void ibh_check_cut_pieces(IbhCheck *check); /* sets check->pieces */
-/* Returns the first piece that this prefix covers, or `*ret_end` if there is none. Sets `*ret_end` to the first piece
- * behind the prefix. */
+/* Returns the first of the pieces that this prefix covers, and sets `*ret_end` to the place behind the last of these
+ * pieces. If there are none, returns `*ret_end`. */
 IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
 /* ---- say.c: owners, and where a packet goes, in words; the caller frees the texts ---- */
 
 /* "rule 100: from all lookup 700"; "" for no owner */
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
-/* "sudo ip -4 rule del priority 100 from all lookup 700" */
+/* "sudo ip -4 rule del priority 100 from all lookup 700"; the owner must not be empty */
 char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner);
-/* "rule 100 (from all lookup 700)" */
+/* "rule 100 (from all lookup 700)"; for a route, the same as ibh_owner_describe() */
 char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* "172.16.34.2 leaves through ib0" */
@@ -186,31 +198,39 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question);
 char *ibh_question_metrics_text(const IbhQuestion *question);
 /* "but 172.16.34.0/26 through eth0: route …", to append to a text that says where the NIC's other packets go */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
-/* TRUE if a packet of the kind IBH_ASK_LEAVES can leave through another NIC than its own. */
+/* TRUE for a packet of the kind IBH_ASK_LEAVES that can leave through a NIC other than question->nic. If the packet has
+ * a multipath route, one live next hop on another NIC is enough. */
 gboolean ibh_question_goes_astray(const IbhQuestion *question);
 
-/* ---- what several judges use ---- */
+/* ---- what several judges use: a judge is a function that adds findings ---- */
 
-/* Adds the NIC (NULL: the host) to the finding with this code and owner, or to a new one. A new finding has the
- * severity of its code and, if `remedy` is empty, the remedy of its code. If `owner` is NULL, the finding is about
- * this NIC only; if `owner` is "", all NICs share one finding of this code. */
+/* If there is a finding with this code and owner, adds the NIC (NULL: the host) to that finding, and drops `remedy` and
+ * the message. Otherwise makes a new finding, with the severity of its code (that of the code's first row) and, if
+ * `remedy` is empty, with the remedy of its code. If `owner` is NULL, always makes a new finding, about this NIC only;
+ * if `owner` is "", all NICs share one finding of this code. Takes over the strings of `remedy`. Returns the
+ * finding. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
                                   IbhRemedy remedy, const char *format, ...);
-const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
+const char *ibh_check_link_name(const IbhCheck *check, int ifindex); /* "no interface" if the snapshot lacks the link */
 
 void ibh_check_judge_packets(IbhCheck *check); /* adds findings from the kernel's answers */
 void ibh_check_judge_ours(IbhSubject *about);  /* adds the finding about our rules, routes and sysctl values */
+/* Adds the finding about the lines of a script that route rails. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
-void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a missing rail, or a rail that is down */
+/* Adds the finding about a missing rail, or about a rail that is down. */
+void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed);
 
-/* Returns the table of the route that decides in the rail's subnet or, for an address without a subnet, on its link; 0
- * if no packet was followed there, or if all of them are refused. */
+/* Looks for the rail's first packet to one of its subnets that is not refused, and returns the table of the packet's
+ * route. If there is no such packet, looks in the same way for a packet from an address without a subnet to a host on
+ * the address's link (IbhQuestion.link_length). Returns 0 if there is neither. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
-/* TRUE if the subject's NIC might answer ARP as a proxy for the host that the question is about: the NIC forwards, the
- * question is about unbound traffic to a whole IPv4 subnet of a rail, and the NIC either is a rail with this subnet, or
- * has the rail's link type and has to be silent (ibh_nic_must_be_silent()). Then sets `ip` to the host, and `route` to
- * the route there (NULL: none). */
+/* TRUE if the subject's NIC might answer ARP as a proxy for the host that the subject's question is about. The NIC has
+ * to forward IPv4. The question has to be about traffic without a source address to a whole IPv4 subnet of a rail. And
+ * the NIC has to be either a rail with this subnet, or another NIC of the rail's link type that has to be silent
+ * (ibh_nic_must_be_silent()). If TRUE, sets the subject's `ip` to the host, and `route` to the route by which the
+ * kernel would forward packets for the host that come in through the NIC (NULL: it would not forward them through
+ * another NIC). */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu is not 0. With accept_ra_mtu=0, a smaller MTU is
  * on purpose. */
@@ -237,8 +257,8 @@ gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b);
 gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b);
 /* TRUE if the way and the metrics (mtu, advmss, …) are the same. */
 gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
-/* TRUE for a bridge, dummy or tunnel that is not a candidate and has no NIC as a port: its packets reach no peer of the
- * rails. */
+/* TRUE for a bridge, dummy or tunnel that is not a candidate, and whose ports, if there are any, all lead to guests or
+ * into tunnels: the link's packets reach no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 /* TRUE if an IPv4 packet leaves through a gateway of another rail, and rp_filter is 1 on the packet's own rail (that
  * of its source address): if the answer comes in through the packet's own rail, the kernel drops the answer. FALSE if
@@ -246,11 +266,11 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 
-/* Returns the rule or route because of which the packet's grade is not IBH_RIGHT. Both members are NULL if no foreign
- * route and no unexpected rule (ibh_rule_is_expected()) is to blame. */
+/* Returns the rule or route because of which the packet's grade is not IBH_RIGHT. Only foreign rules and routes can be
+ * to blame. If none is, both members are NULL: for example, if main lacks a route. */
 IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question);
 
-/* Returns the commands that correct all packets of this owner and change nothing else; or, if they would change
- * something else, advice that says what. Returns an empty remedy if no commands are proved to work, or if the owner
- * must not be deleted. */
+/* Returns a fix: the commands that correct all packets of this owner. If the commands would also change something else,
+ * returns advice instead, which says what would change. Returns an empty remedy if no commands are proved to work, or
+ * if the owner must not be deleted. */
 IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner);

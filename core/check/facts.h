@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Facts about a host that are not in its snapshot, because only findings and reports need them. look_io.c and
- * managers_io.c fill them in; judges, reports and --render read them. A fact of probe/ is something else
- * (probe/stages.h). Pure.
+ * Facts about a host that are not in its snapshot, because only findings and reports need these facts. look_io.c and
+ * managers_io.c fill them in; judges (the functions that add findings), reports and --render read them. A fact of
+ * probe/ is something else (probe/stages.h). Pure.
  */
 #pragma once
 
@@ -12,14 +12,15 @@
 typedef struct {
     int ifindex;
     const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nm.so found that
-                           NetworkManager has a state file for the netdev, but does not configure it */
+                           NetworkManager has a state file for the netdev, but does not configure the netdev */
     char *connection;   /* the manager's name for the configuration of this netdev; NULL: unknown, or none */
     gboolean prunes4;   /* deletes foreign IPv4 routes through this netdev, in all tables */
     gboolean prunes6;   /* the same for IPv6 */
     char *inactive;     /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
     char *remedy;       /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
-    gboolean by_choice; /* `inactive` because presets or an administrator disabled the service that calls our hook */
-    gboolean will_start; /* `inactive` now, but the service is enabled: perhaps the host is still booting */
+    gboolean by_choice; /* presets or an administrator disabled the service that calls our hook (see `inactive`) */
+    gboolean will_start; /* the service that calls our hook does not run (see `inactive`), but is enabled: perhaps the
+                            host is still booting */
 } IbhManager;
 
 /* A hand-written file that may add rules or routes, such as a hook or a unit. */
@@ -35,8 +36,8 @@ typedef struct {
     GArray *routes;     /* IbhRoute: those of main, local and the tables of foreign rules, except candidates' tables and
                            tables with more than 10,000 routes; then up to 256 cached routes that may lead packets
                            of rails astray */
-    GArray *mute[2];    /* int: ifindexes of the rails that never ask for a neighbour's hardware address; [0] with
-                           IPv4, [1] with IPv6 */
+    GArray *mute[2];    /* int: ifindexes of the rails that never ask for a neighbour's hardware address: mute[0] for
+                           IPv4, mute[1] for IPv6 */
     GArray *no_ipv6;    /* int: ifindexes of the rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
     int hash_policy;    /* net.ipv4.fib_multipath_hash_policy; 0 also if unknown */

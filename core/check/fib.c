@@ -6,8 +6,9 @@
 #include <sys/socket.h>
 
 #define LENGTHS 129 /* the possible lengths of a prefix: 0 to 128 */
-#define RULES (-1)  /* the "table" of the lists of rules */
+#define RULES (-1)  /* stands for a table's number in the keys of the lists of rules */
 
+/* The key of a list of routes, or of rules (`table` is RULES). */
 typedef struct {
     gint64 table;
     IbhPrefix prefix;
@@ -20,8 +21,9 @@ typedef struct {
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    /* TablePrefix → GArray of Entry, sorted; among equals, the first added comes first. The rules `from ADDRESS` are in
-     * the list of the address, so that a walk is fast with hundreds of rails; all other rules are in the list of /0. */
+    /* TablePrefix → GArray of Entry, sorted by `order`; among entries of the same order, the one that was added first
+     * comes first. A rule with a single source address is in the list of this address, so that a walk is fast with
+     * hundreds of rails; all other rules are in the list of /0. */
     GHashTable *lists;
     gboolean has[LENGTHS]; /* TRUE if any list is for a prefix of this length */
     GPtrArray *rules;      /* const IbhRule * */
@@ -137,7 +139,7 @@ static gboolean is_ignored(const IbhFib *fib, const IbhRule *rule, const IbhRout
 
 /* ---- what a rule matches ---- */
 
-/* TRUE if the link has this name. Index 0 has the name `otherwise`. */
+/* TRUE if the link with this index has this name. The index 0 stands for no link, and has the name `otherwise`. */
 static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifindex, const char *otherwise)
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, ifindex);
@@ -172,7 +174,8 @@ gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, cons
     return matches != ((selectors & IBH_SELECT_NOT) != 0);
 }
 
-/* Returns the next rule of two sorted lists, or NULL at their end. `at` has the position in each list. */
+/* Merges two sorted lists of rules: returns the next rule in the order of both lists together, or NULL at their end.
+ * `at` has the position in each list. */
 static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 {
     const Entry *next = NULL;
@@ -194,8 +197,9 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* ---- routes ---- */
 
-/* TRUE if a next hop can be used. If `bound` is not 0, next hops on other links do not count. Only a unicast route
- * needs its link up; a link that the snapshot lacks counts as up. */
+/* TRUE if a next hop of the route can be used. If `bound` is not 0, next hops on other links do not count. Only a
+ * unicast route needs its link up and, if the kernel ignores routes of links without carrier, also carrier. A link that
+ * the snapshot lacks counts as up. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -215,8 +219,8 @@ static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
     return FALSE;
 }
 
-/* Returns the best usable route of the table, or NULL. Throw routes count only if `with_throws`; cached routes
- * never count. */
+/* Returns the best usable route to `to` in the table, or NULL (see ibh_fib_find()). Throw routes count only if
+ * `with_throws`; cached routes never count. */
 static const IbhRoute *find_route(const IbhFib *fib, guint32 table, const IbhIp *to, int bound, gboolean with_throws)
 {
     const IbhRoute *unusable = NULL;
@@ -278,8 +282,9 @@ static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhR
 }
 
 /* Returns the cached route to `to` that the kernel finds although the rule suppresses the route `suppressed`; NULL if
- * there is none. The kernel makes a cached route from an ordinary one, through the same link, but with a prefix of one
- * host: so a rule that suppresses the ordinary route because of its short prefix does not suppress the cached one. */
+ * there is none. The kernel makes a cached route from an ordinary route, through the same link, but with a prefix of
+ * one host: so a rule that suppresses the ordinary route because of its short prefix does not suppress the cached
+ * route. We take a cached route to be made from `suppressed` if `suppressed` leads through the same link. */
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *suppressed, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);
@@ -321,8 +326,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 
         if (rule->priority < jump_to || is_ignored(fib, rule, NULL))
             continue;
-        /* Note a rule with unknown selectors that may match: its known selectors match, or it has "not". The sum of the
-         * pointers identifies the set of such rules. */
+        /* Note a rule with unknown selectors that may match: its known selectors match, or the rule has "not". The sum
+         * of the pointers identifies the set of such rules. */
         if (rule->selectors & IBH_SELECT_OTHER) {
             IbhRule known = *rule;
 
@@ -342,17 +347,19 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
-        /* IPv4 always insists on the link `bound`; IPv6 only for a socket, or without a source address. RDMA's look-ups
-         * have a source address and no socket. */
+        /* IPv4 always uses only routes through the link `bound`. IPv6 does so only for a look-up that has a bound
+         * socket, or no source address; but RDMA's look-ups have a source address and no socket. */
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
-            if (!trace.thrown) {
+            if (!trace.thrown) { /* which route of the table does the throw route hide? */
                 trace.thrown = find_route(fib, rule->table, &packet->to, 0, FALSE);
                 trace.thrower = trace.thrown ? route : NULL;
             }
             continue;
         }
         if (route && is_suppressed(fib, rule, route)) {
+            /* If our rule suppresses the route because of its link's group, and not because of a short prefix, note the
+             * link. */
             if (!trace.passed && ibh_rule_is_ours(rule) && (gint64)route->dst.length > rule->suppress_prefixlength)
                 trace.passed = find_suppressed_link(fib, rule, route);
             route = find_cached(fib, rule, route, &packet->to);

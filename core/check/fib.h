@@ -33,12 +33,13 @@ IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* without rules and routes; t
 void ibh_fib_free(IbhFib *fib);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
 
-/* Among rules of one priority, and among routes with one prefix and metric, the one that was added first wins. */
+/* Among rules of one priority, and among routes with one prefix and metric, the rule or route that was added first
+ * wins. */
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route); /* ignores special routes, which a walk cannot follow */
 
-/* `without` (IbhOwner; NULL: none) has rules and routes that the walk ignores. A route equal to one in the list is
- * ignored, too. The list is borrowed: it may change between walks. */
+/* `without` (IbhOwner; NULL: none) has rules and routes that the walk ignores. The walk also ignores each route that is
+ * equal to a route in the list. The model borrows the list, which may change between walks. */
 void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 
 /* From now on, walks treat links whose group is our mark as links of the default group, so that our rules do not
@@ -48,8 +49,9 @@ void ibh_fib_regroup(IbhFib *fib);
 /* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. With packet->iif,
  * the packet comes in through that link. With packet->bound, IPv4 follows only routes through that link. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
-/* Returns the best usable route to `to` in a table, or NULL. Throw routes count, cached routes do not. If
- * `bound` is not 0, routes that lead only through other links do not count. */
+/* Returns the best usable route to `to` in a table: the longest prefix wins, then the lowest metric. NULL if there is
+ * none. A unicast route is usable if one of its next hops is alive, on a link that is up. Throw routes count, cached
+ * routes do not. If `bound` is not 0, routes that lead only through other links do not count. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
 /* TRUE if the rule matches the packet. A rule for VRFs, or with a selector that we do not know, never matches. */

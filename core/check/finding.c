@@ -49,8 +49,8 @@ char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of)
 {
     g_auto(GStrv) parts = g_strsplit_set(text ? text : "", "{}", -1);
 
-    /* Every second part was in braces. An empty text has no parts; any other text, whose braces come in pairs, has an
-     * odd number of parts. */
+    /* Every second part was in braces. As braces come in pairs, a text that is not empty has an odd number of parts: so
+     * `i`, which is odd, meets the NULL behind the last part. An empty text has no parts. */
     for (guint i = 1; parts[0] && parts[i]; i += 2) {
         char *value = value_of(of, parts[i]);
 
@@ -67,7 +67,7 @@ char *ibh_command_with_sudo(char *command)
 
     if (!plain || g_str_has_prefix(plain, "sudo "))
         return g_steal_pointer(&plain);
-    if (strchr(plain, '>')) { /* root's shell has to open the file */
+    if (strchr(plain, '>')) { /* a redirection: root's shell has to open the file */
         quoted = ibh_text_shell_word(plain);
         return g_strconcat("sudo sh -c ", quoted, NULL);
     }

@@ -13,10 +13,12 @@ const char *ibh_severity_name(IbhSeverity severity);
 
 typedef struct {
     GPtrArray *ifaces; /* char *: the interfaces that the finding is about; empty: it is about the host */
-    GPtrArray *says; /* char *: for each interface "CONSEQUENCE: CAUSE", or an exception to what the report says of the
-                        interface, "but 172.16.34.0/26 through eth0: CAUSE"; NULL: see `message` */
-    GPtrArray *astray; /* char *: the interfaces whose packets leave through another NIC */
-    GArray *limits;    /* IbhSeverity: for each interface, the finding is not worse than this (IBH_ERROR: no limit) */
+    GPtrArray *says;   /* char *: a text for each element of `ifaces`; NULL: the interface has none, and `message` is
+                          used. A text is "CONSEQUENCE: CAUSE" or, for severity info, an exception to what the report
+                          says of the interface: "but 172.16.34.0/26 through eth0: CAUSE" */
+    GPtrArray *astray; /* char *: those of `ifaces` whose packets leave through another NIC */
+    GArray *limits;    /* IbhSeverity: a limit for each element of `ifaces`: for this interface, the finding counts as
+                          no worse than the limit (IBH_ERROR: no limit) */
     IbhSeverity severity; /* for the worst interface */
     const char *code;     /* never changes between versions */
     char *owner; /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC or host itself */
@@ -35,7 +37,8 @@ IbhRemedy ibh_remedy_advice(const char *format, ...);
 
 /* Returns the value of a word; the caller frees the value. */
 typedef char *IbhValueOf(gconstpointer of, const char *word);
-/* Returns a text such as "{port} is {state}" with each word in braces replaced by its value; NULL if `text` is NULL. */
+/* Returns a text such as "{port} is {state}" with each word in braces replaced by its value (a NULL value by ""). The
+ * caller frees the text. NULL if `text` is NULL. `of` is passed to `value_of`. */
 char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of);
 
 /* Returns the command (or several: "A; B") with sudo where necessary, so that a person can paste the text; NULL if
@@ -44,20 +47,22 @@ char *ibh_command_with_sudo(char *command);
 
 /* Returns an empty list of IbhFinding *. The list owns its findings. */
 GPtrArray *ibh_findings_new(void);
-/* Adds a finding about an interface ("": the host) and returns it; the list owns it. Takes over the strings of
- * `remedy`. */
+/* Adds a finding about an interface ("": the host) and returns the finding, which the list owns. Takes over the strings
+ * of `remedy`. `code` is not copied. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...);
 
-/* Replaces the remedy, unless the new one is empty. Takes over its strings. */
+/* Replaces the remedy, unless the new remedy is empty. Takes over the strings of the new remedy. */
 void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
-void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once; ignores "" */
+/* Adds the interface to `ifaces`, unless it is "" or is there already. */
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface);
 /* Adds the interface. If the interface has no text yet, gives it this text, and sets its limit to `severity`. Takes
  * over the text in any case. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, IbhSeverity severity, char *text);
 /* Notes that packets of this interface, which is in `ifaces`, leave through another NIC. */
 void ibh_finding_set_astray(IbhFinding *finding, const char *iface);
+/* Returns the finding's severity, or the interface's limit if the limit is less severe. */
 IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface);
 const char *ibh_finding_text(const IbhFinding *finding, const char *iface);  /* NULL if it has none */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface); /* "": the host */
@@ -65,5 +70,6 @@ gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface); /* 
 /* Returns the first finding with this code, about this interface ("": the host; NULL: any), with this owner ("": none;
  * NULL: any), or NULL. */
 IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner);
-/* Returns the finding that is the worst for one interface (NULL: of all findings), or NULL if there are only notes. */
+/* Returns the finding that is the worst for one interface (NULL: of all findings). Findings of severity info do not
+ * count; NULL if there are no others. */
 const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds the owner of a packet that goes wrong, and the commands that repair the packet by deleting the owner. To prove
+ * that the commands work, walks packets through the model `repaired` while check->without has the rules and routes that
+ * the commands delete: the walks ignore these rules and routes.
+ */
 #include "check/check.h"
 
 #include <linux/fib_rules.h>
@@ -46,9 +51,9 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* Returns the goto or throw route that led a packet past the right route; an empty owner if there is none. Walks the
- * packet without the first goto, then also without the second, and so on, and at last also without the throw route.
- * Once the packet goes another way, the goto or throw route that was left out last is to blame. */
+/* Returns the turn that led a packet past the right route; an empty owner if there is none. A turn is a goto or a throw
+ * route. Walks the packet without the first goto, then also without the second, and so on, and at last also without the
+ * throw route. Once the packet goes another way, the turn that was left out last is to blame. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -86,6 +91,7 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
         return (IbhOwner){.route = route};
     if (turn.rule || turn.route)
         return turn;
+    /* Blame the rule; but if the host may need the rule for other networks, blame the route. */
     if (rule && !ibh_rule_is_expected(rule) && (!route || !serves_others(check, rule, route)))
         return (IbhOwner){.rule = rule};
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
@@ -107,6 +113,7 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
         return TRUE;
     if (!prefix || !prefix->length || !ibh_rails_own_prefix(check->rails, prefix))
         return FALSE;
+    /* With any other protocol, the kernel, a routing daemon or a manager made the rule or route. */
     if (protocol != RTPROT_UNSPEC && protocol != RTPROT_BOOT && protocol != RTPROT_STATIC)
         return FALSE;
     if (route)
@@ -117,7 +124,7 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
      * first rule with this family, priority and source must be the owner, not one of ours. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->action == FR_ACT_GOTO && other->family == rule->family && other->target == rule->priority)
-            return FALSE; /* without its target, the kernel ignores a goto */
+            return FALSE; /* the goto leads to this rule, and without a target, the kernel would ignore the goto */
         if (other->family == rule->family && other->priority == rule->priority &&
             ibh_prefix_equal(&other->from, &rule->from))
             return ibh_rule_compare(other, rule) == 0;
@@ -125,9 +132,10 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     return FALSE;
 }
 
-/* Walks two kinds of packets again, without the rules and routes that the fix deletes: packets that go wrong because of
+/* Walks two kinds of packets again, without the rules and routes that the fix deletes: packets whose grade is due to
  * this owner, and packets that do not go wrong at present. If a packet would go wrong after the fix, sets `ret_next` to
- * what would then be its owner. FALSE if none would go wrong: the fix is proved. */
+ * the owner that this packet would then have, and returns TRUE. Returns FALSE if no packet would go wrong: the fix is
+ * proved. */
 static gboolean find_next_owner(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -164,14 +172,15 @@ static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp
     return FALSE;
 }
 
-/* What the fix does to one packet. */
+/* What the fix does to one packet. Both traces are walks through the model `repaired`. */
 typedef struct {
     IbhQuestion packet; /* with its present trace */
     IbhTrace then;      /* its trace after the fix */
 } Effect;
 
-/* Walks a packet without what the fix deletes, then with it. FALSE if the fix does not change the answer. Most packets
- * meet nothing that the fix deletes, and need no walk. */
+/* Walks a packet first as after the fix (effect->then), then as before the fix (effect->packet.got). FALSE if the fix
+ * does not change the answer (ibh_trace_is_same_answer()). Most packets meet nothing that the fix deletes, and need no
+ * walk. */
 static gboolean find_change(const IbhCheck *check, Effect *effect)
 {
     IbhQuestion *packet = &effect->packet;
@@ -185,8 +194,8 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if a question is about this packet. Then the packet is no new harm: find_next_owner() has judged it, or has
- * skipped it because another owner makes it go wrong already. */
+/* TRUE if a question is about this packet. Then find_harm() has nothing to add: find_next_owner() has judged the
+ * packet, or has skipped it because another owner makes the packet go wrong already. */
 static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -196,10 +205,10 @@ static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
     return FALSE;
 }
 
-/* Finds a packet of this host, from one of its addresses or without a source, that the fix would change, and that no
- * question is about. A packet from an address does not count if it changes in the same way as the packet without a
- * source to the same piece: if that packet has a question, the change was judged there; if not, that packet is the
- * harm. FALSE if the fix changes no such packet. */
+/* Finds a packet of this host that the fix would change, and that no question is about. The packet is from one of the
+ * host's addresses, or without a source. A packet from an address does not count if the fix changes it in the same way
+ * as the packet without a source to the same piece: if the latter packet has a question, find_next_owner() has judged
+ * the change; if not, the latter packet is the harm. FALSE if the fix changes no such packet. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     /* A host may have thousands of addresses: into each piece, walk packets only from those that the fix may affect. */
@@ -219,6 +228,7 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
         *harm = unbound;
         if (differs && !has_question(check, &unbound.packet.lookup))
             return TRUE;
+        /* The packet without a source is no harm: try packets from addresses to the same host. */
         harm->packet.kind = IBH_ASK_LEAVES;
         IBH_EACH_POINTER (const IbhAddress, address, senders) {
             harm->packet.lookup.from = address->local;
@@ -252,9 +262,10 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* TRUE if this host forwards packets, whose sources we do not know, and such packets may meet `gone`: a rule that is
- * not for a single source, or a route in a table to which such a foreign rule leads. If `gone` is neither, forwarded
- * packets go like unbound traffic, which find_harm() has examined. */
+/* TRUE if this host forwards packets, and these packets may meet `gone`. We do not know their sources, so they may meet
+ * a rule that is not for a single source, and a route in a table to which such a rule leads, unless the rule is
+ * expected (ibh_rule_is_expected()). Any other `gone` changes forwarded packets only in the same way as packets without
+ * a source, which find_harm() has examined. */
 static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;
@@ -273,8 +284,8 @@ static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner 
     return FALSE;
 }
 
-/* If the deletion of the rules and routes of a fix may change other traffic or metrics, returns advice that says so;
- * else NULL. */
+/* If the fix may change other traffic or metrics, returns advice that says so; else NULL. `what` names what the fix
+ * deletes first: "the rule" or "the route". */
 static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;
@@ -315,7 +326,8 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
         g_array_append_val(check->without, next);
         is_proved = !find_next_owner(check, owner, &next);
     }
-    /* Deleting a cached route does no harm, because the kernel learns the route again: hide it from say_harm(). */
+    /* Deleting a cached route does no harm, because the kernel learns the route again. So say_harm() need not see such
+     * routes. */
     IBH_EACH_BACK (const IbhOwner, gone, check->without) {
         if (gone->route && gone->route->cached)
             IBH_REMOVE(IbhOwner, gone, check->without);

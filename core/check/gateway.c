@@ -27,9 +27,9 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* For a NIC through which no route leads further: returns why the NIC reaches one peer at most, or NULL. That its
- * subnets are for two hosts is a reason only with manage=yes and gateway=auto; on other rails, such a subnet is an
- * ordinary cable. */
+/* For a NIC through which no route leads further (leads_further()): returns why the NIC reaches one peer at most; NULL
+ * if it may reach more. That the NIC's subnets have room for one peer only is a reason only with manage=yes and
+ * gateway=auto; on other rails, such a subnet is that of an ordinary cable. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean expects_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
@@ -54,7 +54,7 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* TRUE if gateway= names a gateway of this family, and the NIC is up and a rail with rules of this family. */
+/* TRUE if gateway= names a gateway of this family, the NIC is up, and we want rules of this family for the NIC. */
 static gboolean has_named_gateway(const IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -67,7 +67,8 @@ static gboolean has_named_gateway(const IbhSubject *about)
            (is_address || settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET));
 }
 
-/* TRUE if the gateway that gateway= names is an address of this host, as on the router if one file serves all hosts. */
+/* TRUE if the gateway that gateway= names is an address of this host. This is so on the router if all hosts, and the
+ * router, have the same configuration file. */
 static gboolean is_gateway_itself(const IbhSubject *about)
 {
     IbhIp gateway;
@@ -77,8 +78,8 @@ static gboolean is_gateway_itself(const IbhSubject *about)
 }
 
 /* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
- * one, if a remote= has no via, or if the rail reaches one peer at most; but if this host is the gateway, the rail
- * needs one only for remote=. */
+ * a gateway, if a remote= has no via, or if the rail reaches one peer at most. But if this host is itself the gateway
+ * that gateway= names, the rail needs a gateway only for a remote= without via. */
 static const char *why_no_gateway(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -100,8 +101,8 @@ static const char *why_no_gateway(const IbhSubject *about)
     }
     if (is_gateway_itself(about))
         return NULL;
-    /* Say nothing if a route leads further, or if the NIC has a finding address-unusable: its cause may be the missing
-     * subnet that why_no_room() would report. */
+    /* Say nothing if a route leads further. Say nothing either if the NIC has a finding address-unusable, because the
+     * cause of that finding may be the missing subnet that why_no_room() would report. */
     if (leads_further(check, nic, family) ||
         ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL))
         return NULL;
@@ -121,8 +122,8 @@ gboolean ibh_gateway_is_missing(IbhSubject *about)
     return why != NULL;
 }
 
-/* Names the main table's gateway if it is in one of the rail's subnets. Otherwise the rail cannot use that gateway, and
- * the advice says ROUTER. */
+/* Names the gateway of the packet's route if this gateway is in one of the rail's subnets. Otherwise the rail cannot
+ * use the gateway, and the advice says ROUTER instead. */
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
@@ -142,8 +143,8 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              is_near ? "" : ", with a ROUTER in one of its subnets");
 }
 
-/* Sets words and severity for a packet that leaves through another NIC: info, or a warning if rp_filter drops the
- * answers. */
+/* Sets words and severity of the subject, and the question's owner, for a packet that leaves through another NIC. The
+ * severity is info, or warning if rp_filter drops the answers; then also sets the remedy. */
 static void judge_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
@@ -154,8 +155,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* A note (severity info) appears in the rail's line of the report, as an exception, only if the way leads through
-     * another candidate. */
+    /* With severity info, the text appears as an exception in the rail's line of the report. We give a text only if the
+     * way leads through another candidate. */
     says = loses_answers              ? g_strdup_printf("%s: %s", way, why)
            : through && through->rank ? ibh_question_exception_text(check, question)
                                       : NULL;
@@ -201,11 +202,12 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
     return FALSE;
 }
 
-#define GATEWAYS_NAMED 4 /* how many we name at most for one address: a routing protocol may have hundreds */
+#define GATEWAYS_NAMED 4 /* we name at most this many for one address: a routing protocol may have hundreds of them */
 
-/* TRUE if the main table sends packets of this address to a network behind a gateway of another rail, and no finding
- * about this rail has named the gateway yet. Defaults, multipath and cached routes do not count, nor do networks in the
- * rail's zones, about which --check asks anyway. FALSE once GATEWAYS_NAMED gateways are named. */
+/* TRUE if the subject's route, a route of main, sends packets from the subject's address to a network behind a gateway
+ * of another rail, and no finding about this rail has named the gateway yet. Defaults, multipath and cached routes do
+ * not count, nor do networks in the rail's zones, about which --check asks anyway. FALSE once GATEWAYS_NAMED gateways
+ * are named. */
 gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -227,6 +229,7 @@ gboolean ibh_route_leads_through_sibling(IbhSubject *about)
     owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), through->link->name);
     if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || about->named >= GATEWAYS_NAMED)
         return FALSE;
+    /* Other rules or routes may decide in some pieces of the network: look for a piece in which this route decides. */
     for (IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
         question.piece = piece->prefix;
         question.lookup = (IbhLookup){.from = *about->ip, .to = piece->host};

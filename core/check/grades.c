@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Grades the way of a packet. To this end, compares the packet's trace (`got`) with its trace through the model
+ * `ideal`: the way that the packet would go if everything were as it should be.
+ */
 #include "check/check.h"
 #include "plan/want.h"
 
@@ -44,8 +48,8 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
     return TRUE;
 }
 
-/* Grades a packet that leaves through its own NIC. `near` is the NIC's address whose subnet has the destination, or
- * NULL. */
+/* Grades a packet that leaves through its own NIC. `ideal` is the packet's trace through the model `ideal`. `near` is
+ * the NIC's address in whose subnet the destination lies, or NULL. */
 static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                                       const IbhAddress *near)
 {
@@ -53,22 +57,22 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
     const gboolean same = ibh_trace_is_same_way(&question->got, ideal);
     const gboolean ideal_is_longer = near && ideal->route && ideal->route->dst.length > near->subnet.length;
 
-    if (question->is_foreign) /* we leave the packet to foreign rules, and the gateway, too */
+    if (question->is_foreign) /* foreign rules route the packet, so they choose the gateway, too */
         return IBH_RIGHT;
     /* Without a gateway, a packet to the NIC's subnet is right even if the ideal way differs, unless the ideal way
      * follows a longer prefix inside the subnet. */
     if (route->gateway.family == AF_UNSPEC)
         return same || (near && !ideal_is_longer) ? IBH_RIGHT : IBH_DOUBTFUL;
-    if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway))
+    if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway)) /* the gateway is this host itself */
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
-    /* We note a route of ours via a gateway into the NIC's own subnet: it comes from remote=, or is a copy of the main
-     * table's. */
+    /* We note a route of ours that leads via a gateway into the NIC's own subnet: the route comes from remote=, or is a
+     * copy of a route of the main table. */
     return near && ibh_route_is_ours(route) ? IBH_NOTED : IBH_RIGHT;
 }
 
-/* Grades a packet from a rail's address to another host; `near` as above. */
+/* Grades a packet from a rail's address to another host. `ideal` and `near`: see grade_through_own_nic(). */
 static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
@@ -78,21 +82,23 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     gboolean has_gateway_inside;
     const IbhNic *through;
 
-    /* If the look-up fails, IPv4 sends packets of a socket that is bound to a NIC directly to the NIC's link. */
+    /* If the look-up fails, IPv4 takes the destination of a socket that is bound to a NIC to be on the NIC's link, and
+     * sends the packet there directly. This is right if the destination is in the NIC's subnet. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
     /* An error route of a foreign rule may refuse a part of the subnet, or other networks, but not the whole subnet. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
-    if (got->refused && ideal->refused && !ideal->route) /* no table has a route */
+    if (got->refused && ideal->refused && !ideal->route) /* even in the ideal model, no table has a route */
         return IBH_RIGHT;
-    if (got->refused && ideal->refused) { /* by an error route of the main table */
+    if (got->refused && ideal->refused) { /* an error route of the main table refuses the packet */
         const IbhRemote *remote = near ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
         IbhLookup lookup = question->lookup;
 
         /* We only note an error route to a part of a remote=: the route probably belongs to a program that uses this
-         * part, such as a program for pods. But an error route that refuses bound sockets alone hides a route through
-         * another NIC from them, such as the route to another rail's subnet. */
+         * part, such as a program for pods. But the error route may refuse only packets of bound sockets, while other
+         * packets take a route through another NIC, such as the route to another rail's subnet. Then the error route
+         * hides that route from bound sockets, which is doubtful. */
         lookup.bound = 0;
         return remote && ideal->route->dst.length > remote->prefix.length && ibh_fib_walk(check->ideal, &lookup).refused
                    ? IBH_NOTED
@@ -105,15 +111,15 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
                                                                                                          : IBH_WRONG;
     if (ibh_route_leads_through(route, question->nic->link->ifindex))
         return grade_through_own_nic(check, question, ideal, near);
-    if (!ibh_trace_is_same_way(got, ideal))
+    if (!ibh_trace_is_same_way(got, ideal)) /* through another NIC, although this is not the ideal way */
         return IBH_WRONG;
     /* The source address has no subnet, and main sends the whole network on the address's link (the prefix of length
      * link_length) through another NIC. */
     if (question->link_length && route->dst.length <= question->link_length)
         return IBH_WRONG;
-    if (!near && !question->link_length) /* outside of the subnets, longer prefixes of main win, through any NIC */
+    if (!near && !question->link_length) /* outside of the subnets, longer prefixes of main win, whatever their NIC */
         return IBH_NOTED;
-    if (route->hops)
+    if (route->hops) /* a multipath route: at least some packets leave through another NIC */
         return IBH_DOUBTFUL;
     /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose, so we only note the route.
      * But if a route to a part of the subnet has its gateway inside this part, the route leads onto the other rail's
@@ -134,7 +140,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     return IBH_DOUBTFUL;
 }
 
-/* Grades one next hop of unbound traffic to a rail's subnet. */
+/* Grades one next hop of traffic without a source address to a rail's subnet. `ideal`: see grade_through_own_nic(). */
 static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                                   int ifindex, const IbhIp *gateway)
 {
@@ -155,11 +161,11 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
-/* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
- * through a rail, or through another NIC, which we note. If the main table has no route to the subnet, or only one with
- * a shorter prefix, such as a default route, we note that, too: it is the network manager's choice. But an error route,
- * or a route that a throw route hides, counts as a route to the subnet at any length but 0. A longer prefix of the main
- * table is right, through any NIC. */
+/* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send the traffic
+ * to a wire: through a rail, or through another NIC, which we note. If the main table has no route to the subnet, or
+ * only a route with a shorter prefix, such as a default route, we note that, too: the network manager chose so. But an
+ * error route, or a route that a throw route hides, counts as a route to the subnet even if its prefix is shorter,
+ * unless it is a default route. A longer prefix of the main table is right, through any NIC. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
@@ -228,8 +234,8 @@ void ibh_question_grade(const IbhCheck *check, IbhQuestion *question)
     }
     question->grade = grade_leaving(check, question, &ideal, near);
     if (question->grade == IBH_RIGHT && has_small_mtu(question, &ideal)) {
-        /* Whoever set the MTU may know the wire, so we only note the MTU. But other programs should not write into a
-         * rail's own table. */
+        /* Whoever set the MTU may know what the wire carries, so we only note the MTU. But other programs should not
+         * write into a rail's own table, so there, a small MTU is doubtful. */
         question->small_mtu = TRUE;
         question->grade = ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
     } else if (question->grade == IBH_NOTED && ibh_question_loses_answers(check, question)) {

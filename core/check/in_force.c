@@ -11,7 +11,7 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
     if (*text && !g_str_has_prefix(text, IBH_FILE_BEGINS))
         return NULL;
     files = g_strsplit(*text ? text + strlen(IBH_FILE_BEGINS) : text, IBH_FILE_BEGINS, -1);
-    for (char **file = files; *file; file++) { /* the name of a file, and its lines */
+    for (char **file = files; *file; file++) { /* each element is the name of a file, then its lines */
         char *name_end = strchrnul(*file, '\n');
         g_autofree char *lines = *name_end ? g_strconcat(name_end + 1, "\n", NULL) : g_strdup("");
 
@@ -22,7 +22,8 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
     return g_steal_pointer(&config);
 }
 
-/* TRUE if two texts are equal apart from blank lines. In IbhConfig.text, a line with only a comment is blank. */
+/* TRUE if two texts are equal apart from blank lines. In IbhConfig.text, a line with only a comment is blank, so
+ * comments do not count either. */
 static gboolean are_equal_texts(const char *text, const char *other)
 {
     gsize length;

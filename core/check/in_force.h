@@ -7,10 +7,11 @@
 
 #include "config/config.h"
 
-/* Parses IbhConfig.text. `is_public`: all users may read its files. Returns NULL if the text is invalid, or names a
- * table that rt_tables no longer has. */
+/* Parses the text of a configuration, in the form of IbhConfig.text. `is_public`: all users may read the files of this
+ * configuration. `lookup` finds the numbers of tables that the text names. Returns NULL if the text is invalid, or
+ * names a table that rt_tables no longer has. */
 IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
-/* Returns the configuration in force if it differs from `files`, the configuration in the files (NULL: they are
+/* Returns the configuration in force if it differs from `files`, the configuration in the files (NULL: the files are
  * invalid). Returns NULL if `files` is in force, or if the state has no valid configuration. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup);

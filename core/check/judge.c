@@ -10,6 +10,7 @@
 
 static const int families[] = {AF_INET, AF_INET6};
 
+/* These functions ask the rows of a scope (IbhRowScope) once for each address, neighbour or family. */
 static void ask_addresses(IbhSubject *about, const GPtrArray *addresses, int scope)
 {
     IBH_EACH_POINTER (const IbhAddress, address, addresses) {
@@ -37,8 +38,8 @@ static void ask_families(IbhSubject *about, int scope)
 }
 
 /* Judges the missing rails whose NIC is gone, or no longer has the status IBH_NIC_RAIL. Then, for each NIC, judges
- * whether it has lost an address family, and whether it is a rail that is down or has no carrier. Such a rail is
- * missing, too, but keeps the status IBH_NIC_RAIL if its manager has left the address there. */
+ * whether it has lost an address family, and whether it is a rail that is down or has no carrier. A rail in this state
+ * is missing, too; but if its manager has left the address there, its NIC keeps the status IBH_NIC_RAIL. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -65,6 +66,8 @@ static void judge_missing(IbhSubject *about)
     }
 }
 
+/* Asks the rows about the NIC's wire: its link, its addresses and neighbours, and the hosts for which it answers
+ * ARP. */
 static void judge_wire(IbhSubject *about)
 {
     ibh_subject_ask(about, IBH_OF_NIC);
@@ -85,6 +88,7 @@ static void judge_wire(IbhSubject *about)
     ibh_subject_ask(about, IBH_OF_WRITTEN_NEIGHBOURS);
 }
 
+/* Asks the rows about a rail, beginning with those that compare the rail with each other NIC. */
 static void judge_rail(IbhSubject *about)
 {
     IBH_EACH_POINTER (const IbhNic, other, about->check->rails->nics) {

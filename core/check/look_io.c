@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of its routes */
-#define CACHED_MAX 256   /* we keep no more cached routes: each adds a question for each rail, and may have a finding */
+#define CACHED_MAX 256   /* of cached routes: each adds a question for each rail, and may have a finding */
 
 /* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
  * snapshot has. Reads the error routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
@@ -46,8 +46,8 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
     return TRUE;
 }
 
-/* TRUE if a cached route can lead packets of a rail through another NIC: to a host in the rail's subnets or remote=, or
- * to any host if gateway= is neither none nor auto. `of`: the rails (IbhRails) */
+/* TRUE if a cached route can lead packets of a rail through another NIC. The route has to be to a host in the rail's
+ * subnets or remote=, or to any host if gateway= is neither none nor auto. `of`: the rails (IbhRails) */
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 {
     const IbhRails *rails = of;
@@ -79,6 +79,7 @@ static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetli
     return TRUE;
 }
 
+/* Reads sysctls into the facts. */
 static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 {
     static const char *const protocols[] = {"ipv4", "ipv6"};
@@ -90,6 +91,8 @@ static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
+        /* The kernel asks for an unknown hardware address by itself (mcast_solicit times), and through a program
+         * (app_solicit times). If both are 0, nobody asks. */
         for (gsize i = 0; i < G_N_ELEMENTS(protocols); i++) {
             if (ibh_sysctl_read("%s/neigh/%s/mcast_solicit", protocols[i], link->name) == 0 &&
                 ibh_sysctl_read("%s/neigh/%s/app_solicit", protocols[i], link->name) == 0)
@@ -106,6 +109,7 @@ gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *
     GArray *list = snapshot->neighbours;
 
     look_at_settings(rails, facts);
+    /* The list gets the entries of both families, and then the proxy entries of IPv4. */
     g_array_set_size(list, 0);
     return look_into_tables(rails, snapshot, facts, netlink, error) && look_into_cache(rails, facts, netlink, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, list, error) &&

@@ -10,8 +10,9 @@
 #include "kernel/netlink.h"
 #include "plan/rails.h"
 
-/* Reads neighbours and the error routes of main into the snapshot; reads main, table local, the tables of foreign rules
- * (but not candidates' tables), cached routes, and sysctls of the host and its rails into the facts. */
+/* Reads neighbours, and the error routes of main, into the snapshot. Reads into the facts: the routes of main, of table
+ * local, and of the tables of foreign rules (but not of candidates' tables, which the snapshot has); cached routes; and
+ * sysctls of the host and its rails. */
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
@@ -24,7 +25,8 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
  * (--sysfs); with /sys, fills in nothing in a network namespace other than that of process 1. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
-/* The function that nm.so exports. For each IbhManager that is NetworkManager, sets `connection`, `prunes4` and
- * `prunes6`; sets `name` to NULL if NetworkManager does not configure the link. Returns within `milliseconds`. */
+/* The function that nm.so exports. `managers` has IbhManager. For each that is NetworkManager, sets `connection`,
+ * `prunes4` and `prunes6`; sets `name` to NULL if NetworkManager does not configure the link. Waits at most this many
+ * milliseconds for NetworkManager. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);

@@ -37,6 +37,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     const IbhRoute *route = &answer.route;
     g_autoptr(GError) local = NULL;
 
+    /* Without a source, lookup->from has only zeros, which the kernel takes for no source. */
     nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
     nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
     if (lookup->iif)
@@ -51,7 +52,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
     if (!ibh_netlink_talk(netlink, message, on_answer, &answer, &local)) {
-        if (local->code == EIO || local->code == EBADMSG) { /* the kernel did not answer */
+        if (local->code == EIO || local->code == EBADMSG) { /* an error of netlink.c: the kernel did not answer */
             g_propagate_error(error, g_steal_pointer(&local));
             return FALSE;
         }

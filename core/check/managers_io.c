@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define NM_MILLISECONDS 2000
+#define NM_MILLISECONDS 2000 /* how long nm.so may wait for NetworkManager's answer */
 
 #define NETWORK_MANAGER "NetworkManager"
 #define CONFIGURED "/etc/networkd-dispatcher/configured.d/50-ib-hook"
@@ -25,8 +25,8 @@
 
 /* Paths in this file begin with a slash. Paths of an IbhTree do not, so functions of the tree get `path + 1`. */
 
-/* TRUE if root, or the user that runs us, owns the file or directory, and no other user can write it. Of a symbolic
- * link, O_NOFOLLOW looks at the link itself, and the link's mode, 0777, lets others write: so links are not trusted. */
+/* TRUE if root, or the user that runs us, owns the file or directory, and no other user can write it. Symbolic links
+ * are not trusted: with O_NOFOLLOW, we look at the link itself, whose mode, 0777, lets others write. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;
@@ -43,8 +43,8 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
  * rules and routes. */
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
-/* Returns why a hook cannot run, or may not act; else NULL. In a copy (--sysfs), we do not judge SELinux, a link that
- * leads out of the copy, or a file that not all users may read. */
+/* Returns why the hook at `place` cannot run, or may not act when it runs; NULL if we see no reason. In a copy
+ * (--sysfs), we do not judge SELinux, a link that leads out of the copy, or a file that not all users may read. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -64,7 +64,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-/* What is at a path: nothing, a link to /dev/null (systemd calls that a mask), or anything else. */
+/* What is at a path: nothing, a link to /dev/null (systemd calls such a link a mask), or anything else. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
 G_GNUC_PRINTF(2, 3)
@@ -84,6 +84,8 @@ static Standing look_for(const IbhTree *tree, const char *format, ...)
     looked = ibh_tree_look(tree, place + 1, O_NOFOLLOW, &link);
     if (looked < 0)
         return NOTHING;
+    /* With "", readlinkat() reads the link that was looked at, and fails for anything but a link. `target` has room for
+     * the NUL of `mask`: if the link's text is longer than that of `mask`, another byte stands there. */
     masked = readlinkat(looked, "", target, sizeof target) > 0 && memcmp(target, mask, sizeof mask) == 0;
     close(looked);
     return masked ? MASK : SOMETHING;
@@ -93,6 +95,8 @@ static Standing look_for(const IbhTree *tree, const char *format, ...)
 
 #define WATCH "ib-hook-watch.service"
 
+/* Looks for the unit's file in the directories that systemd searches, in systemd's order. The first directory that has
+ * the file counts: a mask in /etc hides a unit in /usr/lib. */
 static Standing look_for_unit(const IbhTree *tree, const char *unit)
 {
     static const char *const directories[] = {"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"};
@@ -111,9 +115,11 @@ static gboolean is_enabled(const IbhTree *tree, const char *unit)
            look_for(tree, "/etc/systemd/system/multi-user.target.wants/%s", unit);
 }
 
-/* If the service `unit` does not call hooks, sets the reason and the remedy. D-Bus starts NetworkManager's dispatcher
- * by its `alias`, a link that exists only if the unit is enabled. A service without an alias starts at boot, which may
- * not be over yet; while such a service runs, systemd keeps the link "invocation:UNIT". */
+/* If the service `unit` does not call hooks, sets the reason (`inactive`) and the remedy. Two kinds of services do:
+ * - D-Bus starts NetworkManager's dispatcher on demand, by its `alias`, a link that exists only if the unit is
+ *   enabled. So this service calls hooks if the link exists.
+ * - A service without an alias (NULL) starts at boot, and calls hooks while it runs: then systemd keeps the link
+ *   "invocation:UNIT". If the service is enabled but does not run, the host may still be booting (`will_start`). */
 static void find_why_inactive(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -139,8 +145,9 @@ static void find_why_inactive(const IbhTree *tree, const char *unit, const char 
     }
 }
 
-/* If the manager does not call our hook, sets the reason. The first of the hook's places that exists counts. Without
- * systemd, we do not know how the service is started, so we do not judge the service. */
+/* If the manager does not call our hook, sets the reason. `places` and `units` are the members `hooks` and `units` of
+ * the manager's row (see below). Without systemd, we do not know how the service is started, so we do not judge the
+ * service. */
 static void find_why_not_called(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
     const char *const *place = places;
@@ -159,19 +166,24 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 
 /* ---- which manager configures a link ---- */
 
-/* Regular expressions for `says` below. NETWORKD: networkd manages the link, and names its .network file. MANAGED:
- * NetworkManager manages the link, and may name the UUID of a connection. */
+/* Regular expressions for `says` below. NETWORKD: networkd manages the link, and names its .network file. NETPLAN: this
+ * file was made by netplan. MANAGED: NetworkManager manages the link, and may name the UUID of a connection. */
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
 #define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
 #define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
-#define PICKLED "(?:\\x8c#|X#\\x00{3})(@)" /* a name that Python pickled, behind its length in one byte or in four */
+/* A name in Python\'s pickle format, behind its length in one byte or four. */
+#define PICKLED "(?:\\x8c#|X#\\x00{3})(@)"
 
-/* The first row whose file says that the manager configures the link wins. NetworkManager calls a NIC "managed" even if
- * another manager configures the NIC and NetworkManager only watches, so NetworkManager's row comes after the rows of
- * such managers. RHEL's network scripts keep no state: they configure a NIC that has an ifcfg file, unless
- * NetworkManager, which reads these files, too, manages the NIC; so their row is the last. ifupdown2 keeps its state
- * below /var/tmp, where any user could have made the file, so the file must belong to root. The file also outlives a
- * boot, so it counts only if ifupdown2's lock, which is in /run, exists. */
+/* The first row whose file says that the manager configures the link wins:
+ * - netplan writes files for networkd, so netplan's row comes before networkd's.
+ * - NetworkManager calls a NIC "managed" even if another manager configures the NIC and NetworkManager only watches. So
+ *   NetworkManager's row comes after the rows of the managers that it may watch.
+ * - RHEL's network scripts keep no state. They configure each NIC that has an ifcfg file, except the NICs that
+ *   NetworkManager manages, because NetworkManager reads the same files. So the row of the scripts is the last. This
+ *   row counts only if ifup-post, the script that calls /sbin/ifup-local, is installed.
+ *
+ * ifupdown2 keeps its state below /var/tmp, where any user could have made the file, so the file must belong to root.
+ * The file also outlives a boot, so it counts only if ifupdown2's lock, which is in /run, exists. */
 static const struct {
     const char *name;
     const char *file;     /* @ stands for the link's name, # for its index */
@@ -181,8 +193,8 @@ static const struct {
     const char *hooks[3]; /* the places of our hook; the first that exists counts */
     const char *units[2]; /* the service that calls hooks (NULL: the manager calls them itself), and the alias by which
                              D-Bus starts the service (NULL: none) */
-    const char *needs;    /* another file, without which the row does not count; "": none is needed. If it is not "",
-                             `file` must belong to root */
+    const char *needs;    /* another file, without which the row does not count; "": none is needed. If `needs` is not
+                             "", `file` must belong to root */
 } rows[] = {
     {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, {NETWORKD_DISPATCHER}, ""},
     {"systemd-networkd",
@@ -237,12 +249,12 @@ static gboolean configures_link(const char *says, const char *name, const GStrin
 typedef enum {
     OF_MANAGER,   /* a manager, in /run: we check neither owner nor mode */
     OF_ROOT,      /* root: ibh_file_check_trusted() must accept the file and its directory; the file may be a link */
-    OF_HAND,      /* a person: the file must not be a link, because our hooks and masks (to /dev/null) are links */
-    OF_HAND_HOOK, /* a person, for a manager that runs the file only if it is executable */
+    OF_HAND,      /* a person: the file must not be a link, as our own hooks and masks (to /dev/null) are */
+    OF_HAND_HOOK, /* a person, for a program that runs the file only if it is executable; else like OF_HAND */
 } Source;
 
-/* Returns the text of a regular file; NULL if there is none, if its owner or mode is wrong for its source, or if it
- * cannot be read. With a text, sets `ret_public`: every user may read the file. */
+/* Returns the text of a regular file. NULL if there is no regular file, if the file's owner or mode is wrong for its
+ * source, or if the file cannot be read. With a text, sets `ret_public`: TRUE if every user may read the file. */
 static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
@@ -256,7 +268,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     counts = S_ISREG(status.st_mode);
     if (source == OF_ROOT)
         counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
-    if (source == OF_HAND || source == OF_HAND_HOOK) /* managers use only root's files; in a copy, we may own these */
+    if (source == OF_HAND || source == OF_HAND_HOOK) /* managers use only root's files; a copy may belong to us */
         counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
     if (source == OF_HAND_HOOK)
         counts = counts && (status.st_mode & S_IXUSR);
@@ -316,7 +328,7 @@ static void ask_network_manager(const IbhTree *tree, GArray *managers)
 /* ---- hand-written files: hooks and configuration of managers, and scripts that run at boot ---- */
 
 #define SCRIPT_MAX ((gsize)64 * 1024) /* bytes: we ignore larger files */
-#define N_SCRIPTS 512                 /* we read no more files */
+#define N_SCRIPTS 512                 /* we keep no more files than this */
 
 /* `place` is a file or, if there is a pattern, a directory. The pattern has one part for each level below the
  * directory, with slashes between the parts; the last part is for the names of files. */
@@ -344,7 +356,8 @@ static const struct {
     {"/etc/rc.d/rc.local", NULL, OF_HAND_HOOK},
 };
 
-/* Reads a file or, if there is a pattern, the matching files of a directory. */
+/* Reads a file or, if there is a pattern, the matching files of a directory (see PLACES). In the directory, takes the
+ * names that match the first part of the pattern, and calls itself for each, with the rest of the pattern. */
 static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
     const char *rest = pattern ? strchr(pattern, '/') : NULL;
@@ -376,7 +389,7 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     gboolean is_installed, has_nm = FALSE;
 
-    if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe another network namespace, that of process 1 */
+    if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe process 1's network namespace */
         return;
     is_installed = ibh_tree_has(&tree, "usr/bin/ib-hook");
     facts->watched = tree.complete && ibh_watch_is_running();

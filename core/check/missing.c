@@ -8,7 +8,7 @@
 
 /* ---- which rails are missing ---- */
 
-/* Finds out what has become of the rail, and adds it unless nobody expects it any more. */
+/* Finds out what has become of the rail `one`, and adds the rail to the list unless nobody expects it any more. */
 static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
 {
     ibh_known_look(&one, rails, config);
@@ -16,7 +16,7 @@ static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, 
         g_array_append_val(missed, one);
 }
 
-/* TRUE if the list has the NIC that has this name now or, if no NIC has the name, a rail that had it. */
+/* TRUE if the list has the NIC that has this name now or, if no NIC has the name, a rail that had the name. */
 static gboolean has_name(const GArray *missed, const IbhRails *rails, const char *name)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
@@ -42,6 +42,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
             !has_name(missed, rails, setting->pattern))
             add_judged(missed, wanted, rails, config);
     }
+    /* Not earlier, because has_name() needs the rails that are there, too. */
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {
         if (!all && one->why == IBH_IS_THERE)
             IBH_REMOVE(IbhKnownRail, one, missed);
@@ -99,6 +100,7 @@ const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known)
     return manager ? manager->name : NULL;
 }
 
+/* A slot on PCI is like "0000:81:00.0/1". Any other slot is the RDMA port, like "mlx5_1/1", and has no colon. */
 char *ibh_known_pci(const IbhKnownRail *known)
 {
     return strchr(known->slot, ':') ? g_strndup(known->slot, strcspn(known->slot, "/")) : NULL;
@@ -127,7 +129,8 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
 }
 
 /* Sets the word {consequence}, which names the first address of the missing rail that no other NIC has now: peers
- * cannot reach this address. Without such an address, the word says only that a rail is missing. */
+ * cannot reach this address. If there is no such address, the word says only that a rail is missing or, for an entry
+ * that is only a name with manage=yes, that the NIC is not a rail. */
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;
@@ -136,11 +139,11 @@ static void say_consequence(IbhSubject *about)
 
     for (guint i = 0; i < missed->n_addresses; i++) {
         const GPtrArray *holders = ibh_rails_holders(about->check->rails, &missed->addresses[i]);
-        gboolean is_elsewhere = FALSE;
+        gboolean is_on_other_nic = FALSE;
 
         IBH_EACH_POINTER (const IbhAddress, holder, holders)
-            is_elsewhere |= !missed->link || holder->ifindex != missed->link->ifindex;
-        if (!is_elsewhere) {
+            is_on_other_nic |= !missed->link || holder->ifindex != missed->link->ifindex;
+        if (!is_on_other_nic) {
             ibh_subject_say(about, "consequence=%s is not reachable", ibh_ip_format(&missed->addresses[i], ip));
             return;
         }
@@ -149,8 +152,8 @@ static void say_consequence(IbhSubject *about)
                     was_rail ? "a rail is missing" : "it is not a rail, although manage=yes is set");
 }
 
-/* Always TRUE: rows.c asks this only about a known rail whose NIC has no address. If the NIC has a manager, the remedy
- * is to look there for the reason. */
+/* Always TRUE: the row's scope, IBH_OF_MISSED + IBH_LACKS_ADDRESS, is for missing rails whose NIC has no address. If
+ * the manager of the NIC is known, the remedy is to look for the reason there. */
 gboolean ibh_missed_lacks_address(IbhSubject *about)
 {
     const IbhManager *manager =
@@ -164,16 +167,16 @@ gboolean ibh_missed_lacks_address(IbhSubject *about)
     return TRUE;
 }
 
-/* If the rail is gone, another NIC may have the rail's name now. Then the finding is about the host, not about a NIC.
- * The remedy is --undo with the name, which makes ib-hook forget the rail, but also holds the other NIC; so the remedy
- * goes on with --apply for the other NIC. */
+/* If the rail is gone, another NIC may have the rail's name now. Then the finding is about the host, because the name
+ * would blame the other NIC. The remedy is --undo with the name: this makes ib-hook forget the rail, but also holds the
+ * other NIC. So the remedy goes on with --apply for the other NIC (the word {then}). */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
 {
     const IbhCheck *check = about->check;
     const char *iface = ibh_known_name(missed);
     const gboolean has_lost_its_name =
         !missed->link && ibh_snapshot_link_by_name(check->rails->snapshot, missed->iface);
-    g_autofree char *hardware = say_hardware(check, missed, has_lost_its_name), *word = ibh_text_shell_word(iface);
+    g_autofree char *hardware = say_hardware(check, missed, has_lost_its_name), *quoted = ibh_text_shell_word(iface);
 
     if (check->only && !g_strv_contains(check->only, iface))
         return;
@@ -186,12 +189,12 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
             about->finding = ibh_findings_find(about->findings, "sm-missing", iface, NULL);
     }
     say_consequence(about);
-    ibh_subject_say(about, "nic=%s\nhardware=%s\nstate=%s", word, hardware,
+    ibh_subject_say(about, "nic=%s\nhardware=%s\nstate=%s", quoted, hardware,
                     about->finding ? about->finding->message : ibh_missing_text(missed->why));
     ibh_subject_say(about, "then=%s%s",
                     has_lost_its_name ? ", and then, for the NIC that has this name now: sudo ib-hook --apply --iface "
                                       : "",
-                    has_lost_its_name ? word : "");
+                    has_lost_its_name ? quoted : "");
     ibh_subject_ask(about, IBH_OF_MISSED + (int)missed->why);
     about->finding = NULL;
     g_string_truncate(about->words, 0);
@@ -217,6 +220,7 @@ const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *ni
     return NULL;
 }
 
+/* judge.c asks about all NICs, so look whether the user asks about this NIC. */
 gboolean ibh_rail_has_lost_family(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -227,6 +231,7 @@ gboolean ibh_rail_has_lost_family(IbhSubject *about)
     return about->ip && ibh_nic_is_selected(about->nic, check->only);
 }
 
+/* TRUE if the list has a missing rail whose NIC is this link. */
 gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link)
 {
     IBH_EACH (const IbhKnownRail, one, missed) {

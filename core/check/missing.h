@@ -20,7 +20,7 @@ gboolean ibh_missing_is_fault(IbhMissing missing);
 /* "its link has no carrier", for the end of a sentence; NULL for a rail that is there or forgotten. */
 const char *ibh_missing_text(IbhMissing missing);
 
-/* Returns the rail of an earlier list that has the slot of `now`. If no rail has the slot, returns a rail that has the
- * name of `now`, provided that this rail or `now` has no slot. If `now` has no slot, prefers a rail without a slot.
- * NULL if there is none. */
+/* Finds the rail `now` in an earlier list, `known`. Returns the rail that has the slot of `now`. If no rail has this
+ * slot, returns a rail that has the name of `now`, unless both have slots: different slots are different hardware. If
+ * `now` has no slot, prefers a rail of this name without a slot. NULL if the list lacks the rail. */
 const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRail *now);

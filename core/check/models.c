@@ -13,8 +13,8 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
-/* The rules that the kernel makes on every host, and a rule for the IPv6 table default (IBH_TABLE_MAIN - 1). The kernel
- * does not make the latter rule, but the table is normally empty, so the rule changes nothing. */
+/* The rules that the kernel makes on every host, and one rule that the kernel does not make: for IPv6, a rule for the
+ * table default (IBH_TABLE_MAIN - 1). This table is normally empty, so the rule changes nothing. */
 /* clang-format off: its versions disagree about the macro */
 #define PLAIN(af, place, number)                                                                                       \
     {                                                                                                                  \
@@ -80,8 +80,8 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean wit
     add_routes(fib, snapshot->routes, with_ours);
 }
 
-/* TRUE for the standing routes that are copied to the ideal model: those of the tables main and default, except those
- * that the kernel has cached. */
+/* TRUE for the present routes that the ideal model has, too: those of the tables main and default, except cached
+ * routes. */
 static gboolean is_ideal(const IbhRoute *route)
 {
     return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);
@@ -102,7 +102,8 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
     ibh_fib_regroup(fib);
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
         ibh_fib_add_rule(fib, &plain[i]);
-    /* Copy the rules and routes of main=spread as they stand: whichever rail unbound traffic uses is right. */
+    /* IDEAL and REPAIRED have the rules and routes of main=spread that the host has now, not those that we want:
+     * unbound traffic is right through any rail. */
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_spread(rule))
             ibh_fib_add_rule(fib, rule);

@@ -10,6 +10,8 @@
  * NICs' addresses, as with 0. */
 #define ANSWERS_NOTHING 8
 
+/* TRUE if the rail's own arp_ignore makes the rail answer no request. The kernel uses the larger value, that of the NIC
+ * or that of conf/all, so the value of conf/all must be smaller. */
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
     const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
@@ -19,14 +21,14 @@ gboolean ibh_rail_answers_nothing(IbhSubject *about)
     return own == ANSWERS_NOTHING && all < own && ibh_nic_serves_family(about->nic, AF_INET);
 }
 
-/* TRUE if the arp_ignore of conf/all makes the rail answer no request, or makes it answer for other NICs' addresses.
- * The kernel uses the larger value, that of the NIC or that of conf/all. FALSE if ibh_rail_answers_nothing() has a
- * finding about the NIC's own value. A rail without an IPv4 address has nothing to answer, so 8 does no harm there. */
+/* TRUE if the arp_ignore of conf/all makes the rail answer no request, or makes the rail answer for other NICs'
+ * addresses. FALSE if the NIC's own value is larger, because the kernel uses the larger of the two. A rail without an
+ * IPv4 address has nothing to answer, so 8 does no harm there. */
 gboolean ibh_rail_has_value_of_all(IbhSubject *about)
 {
     const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
-    if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] || ibh_rail_answers_nothing(about))
+    if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return FALSE;
     if (all == ANSWERS_NOTHING && !ibh_nic_serves_family(about->nic, AF_INET))
         return FALSE;
@@ -55,12 +57,12 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 
 /* ---- NICs that are no rails ---- */
 
-/* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because the --apply cut off
+/* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because this --apply cut off
  * the person who ran it; so the remedy for a kept NIC is to correct the configuration first. The rules and routes of a
  * kept NIC stand, so the text does not say that the NIC is not a rail.
  *
- * If there is no rail, if either all held NICs are kept or none is, and if the user asks about all NICs, then one
- * command ends all holds, and the held NICs share one finding. Otherwise each held NIC has its own finding. */
+ * The held NICs share one finding, whose command ends all holds, if three things are true: no NIC is a rail; either all
+ * held NICs are kept, or none is; and the user asks about all NICs. Otherwise each held NIC has its own finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
@@ -81,14 +83,14 @@ gboolean ibh_nic_is_blocked(IbhSubject *about)
     return about->nic->status == IBH_NIC_BLOCKED;
 }
 
-/* A known rail without an address has a finding of its own (missing.c). */
+/* FALSE for the NIC of a missing rail, which has a finding of its own (missing.c). */
 gboolean ibh_nic_lacks_address(IbhSubject *about)
 {
     return about->nic->status == IBH_NIC_NO_ADDRESS && !ibh_link_is_missed(about->check->missed, about->nic->link);
 }
 
-/* Returns the T that a rule of ours names for this address; 0 if there is no such rule. Our rules that lead to main,
- * and to D (with IBH_PRIORITY_DEFAULTS), do not count. */
+/* Returns the T to which a rule of ours leads packets from this address; 0 if there is no such rule. Our rules that
+ * lead to main do not count, nor do those that lead to D, which have the priority IBH_PRIORITY_DEFAULTS. */
 static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     const IbhPrefix own = ibh_prefix_of_host(&address->local);

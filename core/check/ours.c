@@ -10,11 +10,13 @@
 
 #include <linux/rtnetlink.h>
 
-/* TRUE if the finding about our own rules, routes and values should not count this operation. Either the plan changes a
- * sysctl only for a moment, and the present value is right. Or another finding is about the cause:
- * - the NIC is a rail that is down or has lost its addresses of this family, and the operation removes what is left;
- * - the NIC is not a rail, and is blocked or missing or has an error;
- * - the NIC is gone or no candidate, and the operation deletes a rule for an address of a known rail that is gone. */
+/* TRUE if the finding about our own rules, routes and values should not count this operation as a fault. `nic` is the
+ * NIC of the operation; NULL if there is none. Either the plan changes a sysctl only for a moment, and the present
+ * value is right. Or another finding is about the cause, in one of these cases:
+ * - The NIC is a rail that is down or has lost its addresses of this family, and the operation removes what is left.
+ * - The NIC is not a rail, and is blocked, or is the NIC of a missing rail, or has a finding of severity error.
+ * - There is no NIC, or the NIC is no candidate, and the operation deletes a rule for an address of a known rail
+ *   that is gone. */
 static gboolean is_no_fault(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
@@ -49,18 +51,19 @@ gboolean ibh_place_is_taken(IbhSubject *about)
     return FALSE;
 }
 
-/* What is wrong with a NIC and its packets. */
+/* What is wrong with a NIC and its packets. A fault is an operation that ibh_check_judge_ours() counts. */
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
     const IbhOp *first;        /* the most important fault of this NIC; for the host, the most important fault that
                                   belongs to no NIC or, if each belongs to a NIC, the first of the plan; NULL: none */
     const IbhQuestion *packet; /* the first question about an outgoing packet in the family of `first`; NULL: none */
     const IbhQuestion *astray; /* the first packet that goes astray, but not in the model `repaired`; NULL: none */
-    gboolean is_right;         /* packets were followed, none goes wrong, and those with a source address go as after
-                                  --apply, with the same metrics, too */
+    gboolean is_right;         /* packets were followed, and none goes wrong; and each packet with a source address has
+                                  the way and the metrics that it would have after --apply */
 } Hit;
 
-/* Returns what the operations and the questions say about a NIC (NULL: about the host). */
+/* Returns what the faults (`wrong`: IbhOp *) and the questions say about a NIC (NULL: about the host). If the NIC has
+ * no fault, sets no member but `nic`. */
 static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
 {
     Hit hit = {.nic = nic};
@@ -135,8 +138,9 @@ static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
     return FALSE;
 }
 
-/* Says that the NIC's first address of this family lacks a default; NULL if the NIC has no such address. If main has a
- * new default, we say this instead of the way of Hit.packet, because that packet may go to the NIC's own subnet. */
+/* Says that the NIC's first address of this family lacks a default route of its own; NULL if the NIC has no such
+ * address. If main has a new default route, say_hit() says this instead of the way of Hit.packet, because that packet
+ * may go to the NIC's own subnet. */
 static char *say_no_default(const IbhNic *nic, int family)
 {
     char ip[IBH_IP_STRLEN];
@@ -148,6 +152,7 @@ static char *say_no_default(const IbhNic *nic, int family)
     return NULL;
 }
 
+/* TRUE if the packet leaves this host, and not through another NIC than its own. */
 static gboolean leaves_rightly(const IbhQuestion *packet)
 {
     const IbhRoute *route = packet->got.route;
@@ -155,7 +160,8 @@ static gboolean leaves_rightly(const IbhQuestion *packet)
     return route && route->type == RTN_UNICAST && !packet->got.refused && !ibh_question_goes_astray(packet);
 }
 
-/* Returns what happens to the packets, and why. The caller frees the text. */
+/* Returns a text about Hit.first: what happens to the packets (`way`, if a packet shows this), and why (`state`). The
+ * caller frees the text. */
 static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
 {
     static const char *const effects[] = {
@@ -174,7 +180,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     char dst[IBH_PREFIX_STRLEN];
 
     if (first->type == IBH_OP_SYSCTL_SET) {
-        /* rp_filter drops packets in strict mode (1); the ARP values have these effects if they are lower than ours. */
+        /* rp_filter has its effect in strict mode (1), the ARP values have theirs if they are lower than our values. */
         const gboolean has_effect = first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to;
 
         return g_strdup_printf("it %s: %s=%d instead of %d",
@@ -190,7 +196,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     }
     if (hit->nic && !has_own_rule(check, hit->nic)) {
         g_string_append(state, "not routed yet");
-        /* main's first route is this NIC's */
+        /* The packet goes right because main's first route to its destination happens to lead through this NIC. */
         if (!lacks_default && packet && leaves_rightly(packet))
             chance = " by chance";
     } else if (new_route) {
@@ -214,11 +220,11 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
 
 /* Adds one finding for all operations that are faults. An operation that a foreign route prevents has a finding of its
  * own (IBH_OF_PLACE), and does not count. The message is about the first NIC whose packets leave through another NIC,
- * or else about the first NIC with an operation, or else about the host. The finding is at most a warning if the
- * packets of all NICs with an operation (or, if no NIC has one, of the host) go as they should.
+ * or else about the first NIC with a fault, or else about the host. The finding is a warning, not an error, if
+ * Hit.is_right holds for all NICs with a fault or, if no NIC has a fault, for the host.
  *
- * --apply without names would also route held NICs. So if a NIC is held, the fix names the NICs with an operation.
- * But an operation that belongs to no NIC needs --apply without names; then the remedy is advice, which says so. */
+ * --apply without names would also route held NICs. So if a NIC is held, the fix names the NICs with a fault. But a
+ * fault that belongs to no NIC needs --apply without names; then the remedy is advice, which says so. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -244,7 +250,7 @@ void ibh_check_judge_ours(IbhSubject *about)
     }
     if (!wrong->len)
         return;
-    worst = look_at_nic(check, NULL, wrong); /* the host, unless a NIC has an operation */
+    worst = look_at_nic(check, NULL, wrong); /* the host, unless a NIC has a fault */
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics)
         has_held |= nic->status == IBH_NIC_HELD;
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {

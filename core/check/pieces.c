@@ -8,7 +8,7 @@ typedef struct {
     GArray *prefixes; /* IbhPrefix: each becomes a piece, except the single addresses in `peerless`, and prefixes that
                          longer prefixes cover completely */
     GHashTable *peerless; /* IbhIp: addresses that no other host can have: those of this host (but see cut_world()), and
-                             the edges of subnets */
+                             the edges of subnets (see cut_edges()) */
 } Cuts;
 
 static void cut(const Cuts *cuts, const IbhPrefix *prefix)
@@ -55,7 +55,7 @@ static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *s
     }
 }
 
-/* Makes pieces of the prefixes of routes, except /0 and those in fe80::/10. */
+/* Makes pieces of the prefixes of routes, except those in fe80::/10, and except /0, which cut_world() always adds. */
 static void cut_routes(const Cuts *cuts, const GArray *routes)
 {
     IBH_EACH (const IbhRoute, route, routes) {
@@ -78,7 +78,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
         const IbhNic *nic = ibh_rails_nic(check->rails, address->ifindex);
 
         /* A single address on a NIC that is not a candidate, such as lo or a dummy, belongs to a service, or by mistake
-         * to a peer, so --check asks about it. */
+         * to a peer. So the address becomes a piece, and --check asks about it. */
         if (ibh_address_is_host(address) && !(nic && nic->rank))
             cut(cuts, &address->subnet);
         else
@@ -161,6 +161,7 @@ IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix
     IbhPiece *pieces = (IbhPiece *)(void *)check->pieces->data;
     guint low = 0, high = check->pieces->len;
 
+    /* Find the place of the prefix in the order: the pieces inside the prefix begin there. */
     while (low < high) {
         guint middle = (low + high) / 2;
 

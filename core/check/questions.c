@@ -52,8 +52,8 @@ static gboolean has_zone_around(const GArray *zones, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* Adds a zone unless another zone covers it, and removes the zones inside it, so that ask_zone() asks about each piece
- * once. */
+/* Adds a zone unless another zone covers the prefix, and removes the zones inside the prefix, so that ask_zone() asks
+ * about each piece once. */
 static void add_zone(GArray *zones, const IbhPrefix *prefix)
 {
     if (has_zone_around(zones, prefix))
@@ -90,7 +90,7 @@ gboolean ibh_check_find_link_prefix(const IbhCheck *check, const IbhAddress *add
 {
     const guint bits = ibh_ip_bits(&address->local);
 
-    ret_prefix->length = bits;
+    ret_prefix->length = bits; /* no prefix found yet */
     IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
         const IbhPrefix *dst = &route->dst;
 
@@ -196,9 +196,10 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* If gateway= names a gateway, asks about a host that no rule or route names, and about each host that lies outside of
- * the zones and has a cached route. The kernel makes a cached route from a route of the main table, and the cached
- * route wins over the rail's default, as if somebody had configured it. */
+/* Asks about other networks, if gateway= names a gateway: about a host that no rule or route names (the piece /0), and
+ * about each host that lies outside of the zones and has a cached route. The kernel makes a cached route from a route
+ * of the main table. Our rules let longer prefixes of main win over the rail's default, so a cached route wins, too, as
+ * if somebody had configured it. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);
@@ -220,10 +221,12 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about packets to this host: to the address `from` itself; to an address of one other rail or, if a rule comes
- * before the rule for table local, of every other rail; and to addresses of usable NICs without a master that are not
- * rails, if such an address has a subnet and lies in the zones. Single addresses of NICs that are not candidates, such
- * as lo, are pieces, so ask_zone() asks about them. */
+/* Asks about packets from the address `from` to this host, that is, to these addresses of its family in table local:
+ * - `from` itself;
+ * - an address of one other rail; if a rule comes before the rule for table local, an address of every other rail;
+ * - each address of a NIC that is not a rail, if the NIC is usable and has no master, and the address has a subnet and
+ *   lies in a zone.
+ * Single addresses of NICs that are not candidates, such as lo, are pieces, so ask_zone() asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     gboolean asked_other_rail = FALSE;
@@ -278,8 +281,9 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* Sets asks_bound, has_rule_before_local, has_source_routes6 and neutral, as foreign rules and routes require. A packet
- * of a bound socket ignores routes through other NICs, so it may meet an error route that other packets do not. */
+/* Sets asks_bound, has_rule_before_local, has_source_routes6 and neutral, as foreign rules and routes require. In IPv4,
+ * the kernel ignores routes through other NICs for a packet of a bound socket, so such a packet may meet an error route
+ * that other packets do not meet. */
 static void note_foreign_rules_and_routes(IbhCheck *check)
 {
     static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP,

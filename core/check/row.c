@@ -14,8 +14,8 @@ void ibh_subject_say(IbhSubject *about, const char *format, ...)
     va_end(args);
 }
 
-/* Returns the value of a word: the last one, if it was set twice. A word that was not set stays in its braces, so that
- * tests notice it. */
+/* Returns the value of a word; if the word was set twice, the last value. A word that was not set stays in its braces,
+ * so that tests notice the mistake. */
 static char *find_word(gconstpointer of, const char *word)
 {
     const IbhSubject *about = of;
@@ -25,8 +25,8 @@ static char *find_word(gconstpointer of, const char *word)
     return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
 }
 
-/* Returns the remedy that the predicate has set or, if it has set none, that of the row, filled in. People paste
- * remedies, so {iface} is quoted for the shell. */
+/* Fills in and returns the remedy that the predicate has set or, if the predicate has set none, the remedy of the row.
+ * People paste remedies, so a remedy has {iface} quoted for the shell, unlike the row's other texts. */
 static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
 {
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
@@ -73,7 +73,7 @@ static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
         finding =
             ibh_finding_add(about->findings, about->iface, severity, row->code, make_remedy(about, row), "%s", text);
         finding->owner = owner && owner[0] ? g_steal_pointer(&owner) : NULL;
-    } else if (severity < finding->severity && !about->finding) { /* the worst interface decides */
+    } else if (severity < finding->severity && !about->finding) { /* lower is worse; the worst interface decides */
         finding->severity = severity;
         ibh_finding_set_remedy(finding, make_remedy(about, row));
     }
@@ -89,7 +89,7 @@ static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 
 IbhFinding *ibh_subject_ask(IbhSubject *about, int scope)
 {
-    const gsize said = about->words->len;
+    const gsize before = about->words->len;
     IbhFinding *finding = NULL;
 
     for (const IbhRow *row = about->rows; row->code; row++) {
@@ -100,7 +100,7 @@ IbhFinding *ibh_subject_ask(IbhSubject *about, int scope)
         about->astray = FALSE;
         if (!row->is_so || row->is_so(about))
             finding = add_row_finding(about, row);
-        g_string_truncate(about->words, said);
+        g_string_truncate(about->words, before);
     }
     return finding;
 }

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tables of findings. A row has the code of a finding, its severity, text and remedy, and a predicate. The
- * predicate returns whether the subject has this problem, and sets the words that replace those in the row's braces.
- * Pure.
+ * The tables of findings, ibh_rows and ibh_fabric_rows. A row is about one problem that a subject (a NIC, an address,
+ * an RDMA port and so on) may have. The row has the code, severity, text and remedy of the finding, and a predicate,
+ * which returns whether the subject has the problem. The row's texts have words in braces, such as {ip}; the predicate,
+ * or the code that asks the row, sets the values that replace these words. Pure.
  */
 #pragma once
 
 #include "check/finding.h"
 #include "plan/known.h"
 
-/* The rows of a scope are asked once for each NIC, address, port and so on. The comments list the members of the
- * subject that are set when the rows are asked. */
+/* The rows of a scope are asked (their predicates are called) once for each NIC, address, port and so on. The comments
+ * list the members of the subject that are set when the rows are asked. */
 typedef enum {
-    IBH_NOT_ASKED, /* other code adds the finding: the row has its severity and remedy */
+    IBH_NOT_ASKED, /* other code adds the finding, with the severity and remedy of the row */
     IBH_OF_HOST,
     IBH_OF_NIC,                /* nic */
     IBH_OF_ADDRESS_ASKED_FOR,  /* nic, address, ip */
-    IBH_OF_PROXY,              /* nic (forwards), question, ip (a host), route (to the host, or NULL) */
-    IBH_OF_PROXY_ENTRY,        /* the same, and neighbour; ip is that of the neighbour */
+    IBH_OF_PROXY,              /* nic (it forwards), question, ip (of a host), route (to this host; NULL: none) */
+    IBH_OF_PROXY_ENTRY,        /* the members of IBH_OF_PROXY, and neighbour; but ip is that of the neighbour */
     IBH_OF_ADDRESS,            /* nic, address, ip */
     IBH_OF_RAIL,               /* nic */
-    IBH_OF_ASKING,             /* nic, family */
+    IBH_OF_ASKING,             /* nic, family: whether the NIC asks for neighbours' hardware addresses */
     IBH_OF_NEIGHBOUR,          /* nic, neighbour, ip */
     IBH_OF_WRITTEN_NEIGHBOURS, /* nic; asked after IBH_OF_NEIGHBOUR, whose findings the predicate looks for */
     IBH_OF_NO_RAIL,            /* nic */
@@ -28,7 +29,7 @@ typedef enum {
     IBH_OF_PAIR_ADDRESS,       /* nic, other; address, ip: of `nic` */
     IBH_OF_VALUES,             /* nic */
     IBH_OF_GATEWAY,            /* nic, family */
-    IBH_OF_GATEWAY_ELSEWHERE,  /* nic, family, ip, route: a route of main via a gateway */
+    IBH_OF_GATEWAY_ELSEWHERE,  /* nic, family, ip (an address of the NIC), route (of main, via a gateway) */
     IBH_OF_SETUP,              /* nic */
     IBH_OF_LOST_FAMILY,        /* nic, family */
     IBH_OF_CALL,               /* nic */
@@ -41,8 +42,8 @@ typedef enum {
     IBH_OF_NETDEV,     /* port, netdev */
     IBH_OF_MISSING_RAILS,
     IBH_OF_MORE_RAILS,
-    IBH_OF_PLAN,                                       /* + the IbhOpType of the most important operation */
-    IBH_OF_MISSED = IBH_OF_PLAN + IBH_OP_NEIGH_DEL + 1 /* missed; + its IbhMissing */
+    IBH_OF_PLAN,                                       /* plus the IbhOpType of the most important operation */
+    IBH_OF_MISSED = IBH_OF_PLAN + IBH_OP_NEIGH_DEL + 1 /* missed; plus missed->why */
 } IbhRowScope;
 
 typedef struct IbhSubject IbhSubject;
@@ -85,13 +86,14 @@ struct IbhSubject {
     const IbhOp *op;
     const struct IbhQuestion *question;
 
-    /* If not NULL, a row makes no finding, but adds the subject's interfaces and its own `says` to this finding. */
+    /* If not NULL, a row makes no finding, but adds the subject's interfaces and the row's `says` to this finding. */
     IbhFinding *finding;
 
+    /* Only for ibh_fabric_rows, which are asked without a `check`: */
     const struct IbhFabric *fabric;
-    const struct IbhPort *port;
-    const struct IbhPortNic *netdev;
-    const char *const *only; /* the interfaces that the user asks about; NULL: all */
+    const struct IbhPort *port;      /* NULL: the netdev has no port */
+    const struct IbhPortNic *netdev; /* NULL: the port has no netdev */
+    const char *const *only;         /* the interfaces that the user asks about; NULL: all */
 
     /* A predicate may set these; severity, remedy and owner replace those of the row. They are reset for each row. */
     int severity;               /* IbhSeverity; -1: not set */
@@ -99,7 +101,8 @@ struct IbhSubject {
     gboolean astray;            /* the packets of the NIC leave through another NIC */
 };
 
-/* Sets words of the row's texts, such as "own=%s\nits=%d". */
+/* Sets words for the row's texts, such as "own=%s\nits=%d". ibh_subject_ask() drops a predicate's words after its row;
+ * words that a caller of ibh_subject_ask() sets remain until the caller truncates `words`. */
 G_GNUC_PRINTF(2, 3)
 void ibh_subject_say(IbhSubject *about, const char *format, ...);
 /* Asks all rows of a scope, and adds their findings. Returns the last finding, or NULL if there is none. */

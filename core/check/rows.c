@@ -13,7 +13,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 const IbhRow ibh_rows[] = {
-    /* ---- packets: verdict.c; table-clash: ours.c, too; not-in-force: cli/main_io.c ---- */
+    /* ---- packets: verdict.c (and ours.c, for table-clash); not-in-force: cli/main_io.c ---- */
     {IBH_NOT_ASKED, "foreign-rule", IBH_ERROR, NULL, NULL,
      "find the program that made the rule; the rule leaves the rails alone if its priority is above 32766, or if no "
      "packet "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Describes owners (the rule or route that causes a finding, and the command that deletes it), and where packets go.
+ * Says in words which rule or route is an owner, which command deletes an owner, and where packets go.
  */
 #include "check/check.h"
 
@@ -63,8 +63,8 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* Names a packet by its source and destination, or by its source alone if the piece is a subnet of the rail. Packets
- * that only fixes.c asks about have no NIC. */
+/* Names a packet by its source and destination; but a packet that leaves to a whole subnet of its NIC, by its source
+ * alone. Packets that only fixes.c asks about have no NIC. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
@@ -95,7 +95,7 @@ static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
         return g_strdup("stays on this host");
     if (route->type != RTN_UNICAST)
         return g_strdup("goes to a broadcast, multicast or anycast address");
-    if (!ibh_route_leads_through(route, route->ifindex)) /* this is the NIC of the first next hop */
+    if (!ibh_route_leads_through(route, route->ifindex)) /* route->ifindex is that of the first next hop */
         return g_strdup("through several NICs");
     if (route->hops || !route->gateway.family)
         return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), NULL);
@@ -120,6 +120,7 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhTrace *got = &question->got;
     g_autofree char *packet = say_packet(question), *way = describe_way(check, question);
+    /* for the ways that describe_way() returns without a verb */
     const char *verb = question->kind == IBH_ASK_ARRIVES ? "is forwarded " : "leaves ";
 
     if (question->small_mtu)

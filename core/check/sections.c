@@ -20,7 +20,7 @@ guint ibh_text_count_slips(const char *word, const char *name)
     for (guint i = 0; i <= length; i++)
         row[i] = i;
     for (guint j = 1; word[j - 1]; j++) {
-        guint diagonal = row[0];
+        guint diagonal = row[0]; /* row[i - 1] as it was before this step */
 
         row[0] = j;
         for (guint i = 1; i <= length; i++) {
@@ -38,7 +38,7 @@ guint ibh_text_count_slips(const char *word, const char *name)
  * `name` has letters. */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
-    guint least = MIN(2, (guint)strlen(name) / 2);
+    guint least = MIN(2, (guint)strlen(name) / 2); /* the most slips of a similar name, then the slips of `meant` */
     const char *meant = NULL;
     gboolean means_candidate = FALSE;
 
@@ -67,7 +67,7 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
         gboolean matches = FALSE;
 
         if (setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern))
-            continue; /* each section once */
+            continue; /* each section once, although it has several settings */
         IBH_EACH (const IbhLink, link, rails->snapshot->links)
             matches = matches || ibh_setting_matches(setting, link->name);
         IBH_EACH (const IbhKnownRail, rail, missed)

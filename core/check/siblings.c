@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Returns the NIC's first address whose subnet is larger than this one and contains it, or NULL. */
+/* Returns the first served address of the NIC whose own subnet contains `subnet` and is larger; NULL if there is none.
+ */
 static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -18,8 +19,9 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
     return NULL;
 }
 
-/* TRUE if packets to the rest of the wider subnet leave through this NIC anyway, such as with remote=, if foreign rules
- * route them, or if the rest has no piece to ask about. */
+/* Looks at the rest of `wide`, which is a subnet around the subnet of about->address: the part outside of the address's
+ * subnet. TRUE if a packet from the address to the rest leaves through this NIC, for example because of remote=; if
+ * foreign rules route the packet; or if the rest has no piece to ask about. */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
     IbhPiece *end, *piece = ibh_check_pieces_inside(about->check, wide, &end);
@@ -33,10 +35,10 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
-/* Returns the prefix length that the subnet probably has. If more than half of the rails' addresses in the wider subnet
- * have the length of this address, returns this length; else the length of the wider subnet, because rails that all
- * have that length reach each other. Rails with another type of link do not count, nor do addresses with a shorter
- * length than the wider subnet's. */
+/* Returns the prefix length that the subnet of `address` probably should have. Counts the addresses of rails in `wide`,
+ * the wider subnet. If more than half of them have the length of `address`, returns this length. If not, returns the
+ * length of `wide`, because rails that all have the length of `wide` reach each other. Does not count rails with
+ * another type of link, nor addresses with a shorter length than `wide`. */
 static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *wide)
 {
@@ -54,10 +56,11 @@ static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const 
     return 2 * alike > all ? address->subnet.length : wide->length;
 }
 
-/* TRUE if a subnet of the other rail contains this subnet and more, and this NIC does not reach the rest of the wider
- * subnet. Either one prefix length is a mistake, or the rails are on different wires; this host cannot know. FALSE if
- * the links have different types, if this NIC also has a wider subnet, or if the other rail also has this subnet. Also
- * FALSE if this address has no subnet, but the main table has an on-link route through this NIC to a prefix around the
+/* TRUE if the other NIC is a rail, one of its subnets is wider than the subnet of about->address and contains it, and
+ * packets from the address to the rest of the wider subnet do not leave through this NIC. Either one of the two prefix
+ * lengths is a mistake, or the rails are on different wires; this host cannot know which. FALSE if the links have
+ * different types, if this NIC also has a wider subnet, or if the other rail also has the subnet of the address. Also
+ * FALSE if the address has no subnet, but the main table has an on-link route through this NIC to a prefix around the
  * address: then questions.c asks about that prefix. */
 static gboolean has_other_length(IbhSubject *about)
 {
@@ -78,17 +81,17 @@ static gboolean has_other_length(IbhSubject *about)
     return TRUE;
 }
 
-/* TRUE if the address has no subnet, but the other rail has a subnet around the address. FALSE if the other rail has
- * the same address, because the finding duplicate-address says so. */
+/* TRUE if the address has no subnet, but the other rail has a subnet around the address; has_other_length() lists the
+ * exceptions. Also FALSE if the other rail has the same address, because the finding duplicate-address says so. */
 gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 {
     return ibh_address_is_host(about->address) && !ibh_rails_address(about->check->rails, about->other, about->ip) &&
            has_other_length(about);
 }
 
-/* TRUE if the address has a subnet, but a smaller one than the other rail has. A subnet with at most four addresses is
- * that of a cable with two ends, so it may be smaller. All rails that cannot reach the rest of one subnet share a
- * finding. */
+/* TRUE if the address has a subnet, but the other rail has a wider one around it; has_other_length() lists the
+ * exceptions. A subnet with at most four addresses is that of a cable with two ends, so it may be smaller than the
+ * other rail's. All rails that cannot reach the rest of the same wider subnet share one finding. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
@@ -96,8 +99,8 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
     return !is_cable && !ibh_address_is_host(about->address) && has_other_length(about);
 }
 
-/* TRUE if the link may share its hardware address, as virtual routers, the ports of a bond, and netdevs stacked on one
- * link do on purpose, or if its hardware address is not a MAC. */
+/* TRUE if another link may rightly have the same hardware address as this link: virtual routers, the ports of a bond,
+ * and netdevs stacked on one link share theirs on purpose. Also TRUE if the hardware address is not a MAC. */
 static gboolean may_share_mac(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
@@ -105,6 +108,8 @@ static gboolean may_share_mac(const IbhLink *link)
     return link->lladdr_len != 6 || memcmp(link->lladdr, vrrp, sizeof vrrp) == 0 || link->parent || link->master;
 }
 
+/* TRUE if both NICs have the same MAC, neither of them may share it (may_share_mac()), and both have the subnet of
+ * about->address. */
 gboolean ibh_pair_has_one_mac(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -128,8 +133,8 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
     return FALSE;
 }
 
-/* TRUE if the other rail is in the same subnet and has a larger IPv6 MTU, and this NIC's link allows more than the
- * NIC's IPv6 MTU, too. The larger MTU may be too large for the wire, so the remedy is advice. */
+/* TRUE if this NIC's IPv6 MTU is smaller than both its link's MTU and the IPv6 MTU of the other rail, and both rails
+ * are in one IPv6 subnet. The larger MTU may be too large for the wire, so the remedy is advice. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -156,9 +161,10 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
     return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
 }
 
-/* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and is not the subject of
- * mode-mtu. A router's advertisement may lower the MTU of all NICs on the wire: then they do not differ, and mode-mtu
- * says nothing. All rails with the same lowered MTU share a finding. */
+/* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and has no finding
+ * mode-mtu. A router's advertisement may lower the MTU of all NICs on the wire: then their MTUs do not differ, and no
+ * NIC has a finding mode-mtu. All rails whose IPv6 MTUs are equal, and whose links' MTUs are equal, share one finding.
+ */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link;

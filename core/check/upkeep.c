@@ -49,9 +49,9 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
         ibh_subject_say(about, "remedy=%s", manager->remedy);
         about->remedy = "{remedy}{watch}";
     }
-    /* Info if --watch runs, or if the service of --watch or the service that calls the hook is enabled but does not
-     * run: perhaps the host is still booting. Also info if the service that calls the hook is disabled, but the manager
-     * of another rail calls a hook. */
+    /* The finding is only info if --watch runs. It is also info if the service of --watch, or the service that calls
+     * the hook, is enabled but does not run: perhaps the host is still booting. And it is info if the service that
+     * calls the hook is disabled, but the manager of another rail calls our hook. */
     if (watched || check->facts->will_watch || manager->will_start ||
         (manager->by_choice && any_manager_calls_hook(check)))
         about->severity = IBH_INFO;
@@ -60,9 +60,9 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 
 /* ---- does the manager delete our routes? ---- */
 
-/* TRUE if the NIC's manager deletes our routes of a family that the NIC serves, as NetworkManager before 1.36 may, and
- * if the connection that the remedy has to name is known. All other managers leave our routes alone, because our routes
- * have protocol kernel. */
+/* TRUE if the NIC's manager deletes our routes of a family that the NIC serves, and if the connection that the remedy
+ * has to name is known. NetworkManager before 1.36 deletes them if the NIC's connection sets route-table. All other
+ * managers leave our routes alone, because our routes have protocol kernel. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -108,8 +108,8 @@ static gboolean has_foreign_rule(const IbhRails *rails, const IbhNic *nic, const
     return FALSE;
 }
 
-/* TRUE if the value of a selector is an address of this rail, or a prefix that contains one. If the value is a shell
- * variable, TRUE if a foreign source rule in the kernel leads an address of the rail to any table. */
+/* TRUE if this word of a script is an address of this rail, or a prefix that contains one of its addresses. If the word
+ * is a shell variable, TRUE if a foreign source rule in the kernel leads an address of the rail to any table. */
 static gboolean is_address_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};
@@ -128,12 +128,12 @@ typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
     gboolean by_device;  /* it has "dev" and the NIC's name or a variable, or "src" (a route's preferred source) and an
                             address of the NIC */
-    const char *table;   /* the table of the rule or route that the line adds; NULL: the line adds none, or names no
-                            table but main or local; "": not known, so any */
+    const char *table;   /* the table of the rule or route that the line adds; "": not known, so any. NULL: the line
+                            adds no rule or route, or names no table, or names main or local */
 } Saying;
 
-/* Returns what the words of a line say about the NIC. A line of netplan's files usually does not name the table, which
- * is on another line: then the table is "". */
+/* Returns what the words of a line say about the NIC. In netplan's files, the table is usually on another line than the
+ * address. So a line of netplan that names no table has the table "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
     static const char *const sources[] = {"from", "From", NULL};
@@ -157,6 +157,8 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
         if (g_strv_contains(tables, *words) && !g_strv_contains(kernels, words[1]))
             saying.table = words[1];
     }
+    /* A line that only deletes or shows adds nothing. A line without any of these verbs is configuration, so it counts
+     * as adding. */
     if (does_other && !adds)
         saying.table = NULL;
     return saying;
@@ -186,9 +188,10 @@ static void script_line_clear(gpointer data)
     g_strfreev(((Line *)data)->words);
 }
 
-/* Returns the lines (Line) of a script without its comments; their texts belong to `ret_texts`. A backslash joins
- * lines; in files of systemd-networkd, each section counts as one line. Netplan's "from" is the source of a rule below
- * "routing-policy:", but the preferred source of a route below "routes:", where we blank the word. */
+/* Splits a script without its comments into lines (Line), and returns them. Puts their texts into `ret_texts`, which
+ * the caller frees after the last use of the lines. A backslash joins two lines; in files of systemd-networkd, each
+ * section counts as one line. In netplan's files, "from" below "routing-policy:" is the source of a rule, but "from"
+ * below "routes:" is the preferred source of a route, so we blank the latter word. */
 static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *ret_texts)
 {
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
@@ -237,10 +240,10 @@ static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, g
     return led;
 }
 
-/* Asks the rows about each line that routes a rail; all lines of a script share a finding. A line that names an address
- * of the rail as a source, and a table, always counts. A line with a route through the rail counts only if a foreign
- * rule, or a line of the script, leads an address of the rail to the route's table: a table to which only marks or
- * ports lead is not ib-hook's business. */
+/* Asks the rows about each line that routes a rail; all lines of a script share one finding, which quotes the first of
+ * them. A line that names an address of the rail as a source, and a table, always counts. A line with a route through
+ * the rail counts only if a foreign rule, or a line of the script, leads an address of the rail to the route's table: a
+ * table to which only marks or ports lead is not ib-hook's business. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;

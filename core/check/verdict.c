@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Findings from the kernel's answers: judges the answer to each question, finds the owner of each packet that is not
+ * right, and adds one finding for each owner.
+ */
 #include "check/check.h"
 #include "plan/want.h"
 
@@ -7,12 +11,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define FIXES_MAX 64 /* owners: to prove a fix, we walk all packets again, which takes time */
+#define FIXES_MAX 64 /* for how many owners we look for a fix: each proof walks all packets again, which takes time */
 
 /* ---- findings by owner ---- */
 
-/* TRUE if the packet goes astray because its source address has no subnet: then the rail's table has no route to the
- * link of the address, and the main table's route to this link leads through another NIC. */
+/* TRUE if the packet goes astray because its source address has no subnet. The packet is for the network on the
+ * address's link (the prefix of length link_length). The rail's table has no route to this network, so main's route
+ * decides, which leads through another NIC. */
 static gboolean has_no_subnet(const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -21,7 +26,8 @@ static gboolean has_no_subnet(const IbhQuestion *question)
            route->dst.length <= question->link_length && ibh_question_goes_astray(question);
 }
 
-/* If unbound traffic takes a route through a link that no peer can be on, returns that link, else NULL. */
+/* If the packet has no source address (unbound traffic), and its owner is a route through a link without a wire, where
+ * no peer can be, returns this link; else NULL. */
 static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *unbound_route = question->kind == IBH_ASK_UNBOUND ? question->owner.route : NULL;
@@ -32,8 +38,8 @@ static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQue
     return link && ibh_link_has_no_wire(check->rails, link) ? link : NULL;
 }
 
-/* Returns the code of the finding about the packet's owner. A foreign route in a rail's table is a table-clash, except
- * for packets to the subnets of that rail: then the route is judged like a route of any other table. */
+/* Returns the code of the finding about the packet's owner. A foreign route in T or D of a candidate is a table-clash,
+ * except for packets to the candidate's subnets: for these, the route is judged like a route of any other table. */
 static const char *choose_code(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -50,7 +56,7 @@ static const char *choose_code(const IbhCheck *check, const IbhQuestion *questio
     return question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route) ? "unbound" : "foreign-route";
 }
 
-/* Returns an empty remedy if the remedy of the code's row will do. */
+/* Returns the remedy for the packet; empty if the remedy of the code's row is right. */
 static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = find_link_without_wire(check, question);
@@ -74,8 +80,9 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
 
 static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
 
-/* Adds the finding about one packet. If the packet goes wrong, but not because of a missing subnet or rp_filter, looks
- * for rules or routes to delete, for FIXES_MAX owners at most. */
+/* Adds the finding about the packet and its owner. If the packet goes wrong, also looks for rules or routes to delete,
+ * for FIXES_MAX owners at most. But if the cause is a missing subnet, or rp_filter drops the answers, no deletion
+ * helps, and the remedy of choose_remedy() stays. */
 static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -109,8 +116,9 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
         question->is_explained = TRUE;
         ibh_finding_add_iface(finding, question->nic->link->name);
     }
-    if (!worst->owner.rule && !worst->owner.route) /* the texts of the NICs would have no cause to name */
+    if (!worst->owner.rule && !worst->owner.route) /* no owner: a NIC's text would have no cause to name */
         return;
+    /* The worst grade comes first, because a NIC keeps the first text that it gets. */
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
             const char *iface = question->nic->link->name;
@@ -133,7 +141,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
 
 /* ---- answers of the kernel that differ from the walk ---- */
 
-/* The kernel does not deliver packets to an address of this host. */
+/* Adds a finding: the kernel does not deliver packets to an address of this host. */
 static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhNic *holder = ibh_rails_holder(check->rails, &question->lookup.to);
@@ -145,6 +153,8 @@ static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
                           "this host does not take packets for %s: the table local lacks this address", ip);
 }
 
+/* Adds a finding: the kernel does not do what the walk found, and no route that we have read explains the kernel's
+ * answer. */
 static void report_unknown(IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     g_autofree char *expected = ibh_question_way_text(check, question);
@@ -155,15 +165,15 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question, const I
                           answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
-/* The NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds a finding unless
- * --apply will change rp_filter. */
+/* Adds a finding: the NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds
+ * none if --apply will change rp_filter. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
     if (link->group == IBH_MARK)
-        return; /* report_group() reports the cause: packets leave through another NIC */
+        return; /* the cause is the link's group, which report_group() reports: packets leave through another NIC */
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
         ibh_check_add_finding(
             check, question->nic, "effective-sysctl", owner,
@@ -173,9 +183,9 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
-/* Our rules have our mark as their suppress_ifgroup, which makes the kernel ignore a route that such a rule finds if
- * the route's link is in the link group with the number of our mark. No link should be in this group, but a link that
- * comes back from a container may be. */
+/* Adds a finding: `link` is in the link group whose number is our mark. Our rules have this number as their
+ * suppress_ifgroup, so if such a rule finds a route through the link, the kernel ignores the route. No link should be
+ * in this group, but a link that comes back from a container may be. */
 static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhLink *link)
 {
     const char *iface = question->nic->link->name;
@@ -240,8 +250,9 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
-/* TRUE if main decides about a host outside of the rail's subnets, by a longer prefix than that of remote= or of the
- * default, but we have read no route of main, because main has too many. */
+/* TRUE if the kernel's answer comes from main, of which we have read no route in this family, because main has too
+ * many, and if main rightly decides: the host is outside of the rail's subnets, and the prefix of main's route is
+ * longer than that of the rail's remote= for the host or, without such a remote=, longer than 0. */
 static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhIp *to = &question->lookup.to;
@@ -271,12 +282,13 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     if (question->kind == IBH_ASK_ARRIVES) {
         if (question->grade != IBH_RIGHT || !question->asked || !answer->error)
             return;
-        if (answer->error == EINVAL || answer->error == EXDEV) /* rp_filter */
+        if (answer->error == EINVAL || answer->error == EXDEV) /* rp_filter drops the packet */
             report_filter(check, question);
         else
             report_lacking_address(check, question);
         return;
     }
+    /* If the kernel names another route than the walk, the kernel's route counts. */
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 
@@ -299,6 +311,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     }
     if (question->grade < IBH_DOUBTFUL)
         return;
+    /* The packet goes wrong. Find out if it would go another way with all our rules and routes in place. */
     repaired = ibh_fib_walk(check->repaired, &question->lookup);
     if (ibh_trace_is_same_way(&actual, &repaired))
         return;
@@ -330,6 +343,7 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     g_autofree char *text = ibh_owner_describe(snapshot, &owner);
     IbhRule met = *rule;
 
+    /* The rule has a finding already, usually as the owner of a packet. */
     if (ibh_findings_find(check->findings, "foreign-rule", NULL, text))
         return;
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
@@ -376,6 +390,7 @@ void ibh_check_judge_packets(IbhCheck *check)
         if (question->grade > IBH_RIGHT && !question->is_explained)
             question->owner = ibh_check_find_owner(check, question);
     }
+    /* The worst grade comes first, so that each finding is about the worst packet of its owner. */
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
             if (question->grade == grade && !question->is_explained)

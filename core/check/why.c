@@ -44,6 +44,7 @@ static char *describe_reason(const IbhNic *nic)
     }
 }
 
+/* If foreign rules route the NIC's first address, the clause also names the first of these rules. */
 char *ibh_nic_why(const IbhNic *nic)
 {
     const IbhRule *rule = nic->served->len ? ibh_nic_foreign_rule(nic, nic->served->pdata[0]) : NULL;
@@ -91,7 +92,8 @@ static gboolean has_foreign_pair(const IbhNic *nic, const IbhOp *op)
     return FALSE;
 }
 
-/* Returns why the plan deletes an old rule or route. */
+/* Returns why the plan deletes an old rule or route. `nic` is the NIC that the rule or route belongs to; NULL: none any
+ * more. */
 static char *why_old(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     const gboolean is_rule = op->type == IBH_OP_RULE_DEL;

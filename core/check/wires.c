@@ -23,9 +23,9 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
 
 /* ---- addresses ---- */
 
-/* TRUE if another NIC, a rail, has the rules for this address, and peers may learn the hardware address of either NIC.
- * They may if this NIC is a rail, too, or is up and may be on the same wire. A NIC in a VRF does not count: the
- * kernel keeps the route to its address in the table of the VRF. */
+/* TRUE if another NIC, which is a rail, has the rules for this address, and peers may learn the hardware address of
+ * either NIC. Peers may learn that of this NIC if it is a rail, too, or if it is up and may be on the same wire. A NIC
+ * in a VRF does not count: the kernel keeps the route to its address in the table of the VRF. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -53,13 +53,14 @@ gboolean ibh_address_is_of_port(IbhSubject *about)
     return ibh_address_counts(about->address) && ibh_rails_own_prefix(about->check->rails, &own);
 }
 
+/* TRUE if DAD found another host with the address, and the NIC is a candidate without manage=no. */
 gboolean ibh_address_has_failed(IbhSubject *about)
 {
     return about->address->failed && about->nic->rank && about->nic->status != IBH_NIC_UNMANAGED;
 }
 
-/* TRUE if the rail has global IPv6 addresses, and all such addresses of the host are deprecated, as when routers
- * announce other prefixes. The kernel deletes them when their valid lifetime ends. */
+/* TRUE if the rail has global IPv6 addresses, and all such addresses of the host are deprecated, for example because
+ * routers announce other prefixes now. The kernel deletes a deprecated address when its valid lifetime ends. */
 gboolean ibh_rail_is_deprecated(IbhSubject *about)
 {
     IBH_EACH (const IbhAddress, address, about->check->rails->snapshot->addresses) {
@@ -87,7 +88,7 @@ static gboolean is_written(const IbhSubject *about)
            !ibh_rails_holder(about->check->rails, &neighbour->ip);
 }
 
-/* TRUE for a written entry that has the hardware address of another candidate of this host. */
+/* TRUE for a written entry (is_written()) that has the hardware address of another candidate of this host. */
 gboolean ibh_neighbour_is_own(IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
@@ -103,6 +104,7 @@ gboolean ibh_neighbour_is_own(IbhSubject *about)
     return FALSE;
 }
 
+/* TRUE for a written entry about a host in a subnet of the NIC, unless ibh_neighbour_is_own() is TRUE for the entry. */
 gboolean ibh_neighbour_is_written(IbhSubject *about)
 {
     return is_written(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
@@ -116,6 +118,7 @@ gboolean ibh_rail_lacks_arp(IbhSubject *about)
            !ibh_findings_find(about->findings, "neighbour-static", about->iface, "permanent entries");
 }
 
+/* TRUE if the rail serves the family, but never asks for a neighbour's hardware address (IbhFacts.mute). */
 gboolean ibh_rail_is_mute(IbhSubject *about)
 {
     return ibh_numbers_have(about->check->facts->mute[about->family == AF_INET6], about->nic->link->ifindex) &&
@@ -124,7 +127,8 @@ gboolean ibh_rail_is_mute(IbhSubject *about)
 
 /* ---- ARP for others ---- */
 
-/* Returns the value that the kernel uses, which it computes from the NIC's value and that of conf/all. */
+/* Returns the value that the kernel would use if the NIC had these values: the kernel combines the NIC's value with
+ * that of conf/all. `values` are the NIC's present values, the administrator's (IbhNic.base), or those that we want. */
 static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
 {
     return ibh_sysctl_effective(check->rails->snapshot, key, values[key]);
@@ -143,8 +147,8 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     if (way.refused || way.route->type != RTN_UNICAST ||
         ibh_route_leads_through(way.route, nic->link->ifindex) != same_nic)
         return NULL;
-    /* `way` is also our way back to the peer. Unless `same_nic`, it leads through another NIC, and then a strict
-     * rp_filter drops the peer's packets. A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
+    /* `way` also stands for our way back to the peer. Unless `same_nic`, `way` leads through another NIC, and then a
+     * strict rp_filter drops the peer's packets. A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
     is_strict = filter == 1 || (filter && !ibh_nic_serves_family(nic, AF_INET));
     return is_strict && !same_nic ? NULL : way.route;
 }
@@ -156,7 +160,8 @@ static gboolean is_link_of_rail(const IbhCheck *check, int ifindex)
     return nic && nic->status == IBH_NIC_RAIL;
 }
 
-/* TRUE if the route leads through rails only. The hosts are then on the rails' wires, so nobody needs a proxy. */
+/* TRUE if the route leads through rails only. The hosts to which it leads are then on the rails' wires, so nobody needs
+ * a proxy. */
 static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
@@ -211,6 +216,7 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
     if (!about->route || !about->nic->link->proxy_arp)
         return FALSE;
     guests = find_guests(about->check, about->nic);
+    /* Some guests need the proxy, so we advise entries for them, and not simply to switch proxy_arp off. */
     if (guests) {
         ibh_subject_say(about, "guests=%s", guests);
         about->remedy = "it answers for hosts behind NICs that are no rails, too ({guests}): for each that needs it, "
@@ -220,15 +226,16 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
     return TRUE;
 }
 
-/* proxy_arp_pvlan is for switches that isolate their ports. On any other wire, the NIC answers for each host that this
- * host reaches through the same NIC, and so attracts the traffic between the hosts of the wire. */
+/* TRUE if proxy_arp_pvlan is on, and this host reaches the host of the question through the same NIC. proxy_arp_pvlan
+ * is for switches that isolate their ports. On any other wire, the NIC answers for each host that this host reaches
+ * through the NIC, and so attracts the traffic between the hosts of the wire. */
 gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
 {
     return about->nic->link->proxy_arp_pvlan && find_forwarding(about->check, about->nic, about->ip, TRUE);
 }
 
 /* TRUE if the NIC has a proxy entry for the address of a host in the subnet, and the kernel would forward packets to
- * the address by the same route as packets to the rest of the subnet. Then the host is probably on the rails' wire. But
+ * the address by about->route, the route to the rest of the subnet. Then the host is probably on the rails' wire. But
  * if that route leads through a NIC that is not a rail, the host may be behind that NIC, so the remedy is advice. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
@@ -295,9 +302,9 @@ static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddres
     return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
 }
 
-/* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail as a macvlan, macvtap or ipvlan; FALSE
- * if it is stacked on the rail otherwise (a VLAN, a P_Key child), or has another link type. We assume that a candidate
- * without an address is on the rails' wire, unless it has arp=keep. */
+/* TRUE if the NIC has an address in a subnet of the rail, or is stacked on the rail as a macvlan, macvtap or ipvlan.
+ * FALSE if the NIC is stacked on the rail otherwise (a VLAN, a P_Key child), or has another link type. We assume that a
+ * candidate without an address is on the rails' wire, unless it has arp=keep. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -342,25 +349,26 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 }
 
 /* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC,
- * and IP packets from the address would then reach the peer. With arp_filter, a NIC answers only if such packets leave
- * through the NIC itself; with a strict rp_filter, the kernel drops a request if such packets leave through another
- * NIC. If the subnet has no piece to ask about, or if a multipath route decides, we assume that the NIC answers. */
+ * and IP packets from the address to the peer would arrive there. With arp_filter, a NIC answers only if these packets
+ * leave through the NIC itself. With a strict rp_filter, the kernel drops the request if these packets leave through
+ * another NIC. If the subnet has no piece to ask about, or if a multipath route decides, we assume that the NIC
+ * answers. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {
     const int ignore = get_effective(check, values, IBH_SYSCTL_ARP_IGNORE);
-    const IbhNic *leads;
+    const IbhNic *through;
     IbhQuestion way;
 
     if (!takes_requests(check, nic) || ibh_arp_ignore_silences(ignore))
         return FALSE;
     if (!ibh_check_walk_into(check, nic, &address->local, subnet, &way))
         return TRUE;
-    leads = way.got.route ? ibh_rails_nic(check->rails, way.got.route->ifindex) : NULL;
-    if (way.got.refused || !leads ||
-        !ibh_nic_address_near(leads, &way.lookup.to)) /* replies would not reach the peer */
+    through = way.got.route ? ibh_rails_nic(check->rails, way.got.route->ifindex) : NULL;
+    if (way.got.refused || !through ||
+        !ibh_nic_address_near(through, &way.lookup.to)) /* packets would not reach the peer */
         return FALSE;
-    if (way.got.route->hops || leads == nic)
+    if (way.got.route->hops || through == nic)
         return TRUE;
     return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) &&
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
@@ -380,10 +388,11 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
         if (nic->status == IBH_NIC_RAIL && ibh_rails_address(check->rails, nic, &address->local) &&
             takes_requests(check, nic) && get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8)
             return FALSE;
-        if (!subnet)
+        if (!subnet) /* only a rail has such a subnet, so `nic` is a rail below */
             continue;
         for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++)
             wanted[key] = ibh_want_sysctl(check->rails, nic, key);
+        /* Another NIC on the rail's wire, which is not a rail, may answer. */
         IBH_EACH_POINTER (const IbhNic, beside, check->rails->nics) {
             if (beside->status != IBH_NIC_RAIL && is_on_wire_of(beside, nic) &&
                 would_answer(check, beside, beside->link->sysctl, address, subnet))

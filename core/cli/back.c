@@ -9,8 +9,8 @@
 /* ---- the NICs of a trial ---- */
 
 /* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then. A driver that restarts makes
- * a new netdev. Its rules and routes come from hooks that ran since, so the plan leaves the netdev alone. The kernel
- * may reuse an index, so the name or the hardware must match, too. */
+ * a new netdev. The rules and routes of the new netdev come from hooks that ran since, so the plan leaves the netdev
+ * alone. The kernel may reuse an index, so the name or the hardware must match, too. */
 static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 {
     const IbhLink *then = ibh_snapshot_link(trial->then, link->ifindex);
@@ -22,8 +22,9 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then, or if the trial does not
- * decide about the NIC, or no longer does, because a later --undo or --apply has decided about the NIC. */
+/* Returns the NIC as it was when the trial began. Returns NULL if this netdev did not exist then, or if the trial does
+ * not decide about the NIC: the NIC is not one of the trial's interfaces, or a later --undo or --apply has decided
+ * about the NIC. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -62,9 +63,9 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
     return TRUE;
 }
 
-/* TRUE if the way back may change the rules and routes of main=spread. They belong to all rails of a subnet, so the
- * trial has to decide about each of these rails. If a multipath route has a dead hop, or a hop through a NIC that is
- * down, the kernel would refuse the route, so the trial leaves main=spread alone. */
+/* TRUE if the way back may change the rules and routes of main=spread. These rules and routes belong to all rails of a
+ * subnet, so the trial has to decide about each of these rails. The kernel refuses a multipath route with a dead hop,
+ * or with a hop through a NIC that is down. If there is such a route, the way back leaves main=spread alone. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -86,9 +87,11 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
     return TRUE;
 }
 
-/* TRUE if the kernel accepts the route again: its NIC is up, this host has the source address, if any, and the gateway,
- * if any, is a neighbour, not this host. Unless the route is marked onlink or the gateway is an fe80:: address, the
- * kernel looks for the gateway in the NIC's subnets and in on-link routes of the same table. */
+/* TRUE if the kernel would accept this route from before the trial. The kernel refuses a route if its NIC is down, if
+ * this host does not have its source address, or if its gateway is an address of this host. The kernel also refuses a
+ * gateway that is not on link (`is_near`). A gateway is on link if the route has the flag onlink, if the gateway is an
+ * fe80:: address, or if a subnet of the NIC, or an on-link route of the same table through the NIC, contains the
+ * gateway. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
@@ -123,8 +126,8 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     return is_used;
 }
 
-/* Brings back the rules and routes from before the trial, as far as the trial decides about their NICs. Leaves out
- * rules whose address is gone, and routes that the kernel would refuse. */
+/* Adds to `wanted` our rules and routes from before the trial, if the trial decides about their NICs. Leaves out rules
+ * whose address is gone, and routes that the kernel would refuse. */
 static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
@@ -145,7 +148,8 @@ static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
     }
 }
 
-/* Keeps the rules of addresses that came during the trial, and the routes that these rules use. */
+/* Adds to `wanted` our present rules of addresses that came during the trial, and the present routes that these rules
+ * use, so that the plan does not delete them. */
 static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
@@ -162,9 +166,12 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
     }
 }
 
-/* Restores the values from before the trial, but only where the present value is ours: a value that we set for the
- * rail, also if the administrator's value is lost, or the administrator's value, if we have put it back. A value that
- * the administrator has set since stays. */
+/* Wants the value that each sysctl of the NIC had before the trial, but only if the present value comes from us. A
+ * value that the administrator has set since then stays. The present value comes from us in three cases:
+ * - We set it, and saved the administrator's value (IbhNic.base).
+ * - The --apply that began the trial set it.
+ * - The state from before the trial has it as the administrator's value. Then we have put it back since; or the
+ *   administrator's value was lost, and the state has our value in its place (IbhSavedSysctl). */
 static void want_values(const IbhTrial *trial, const IbhLink *before, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;
@@ -199,7 +206,7 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
     want_what_came(trial, wanted);
     plan = ibh_plan_to(wanted);
     IBH_EACH_POINTER (IbhOp, op, plan) {
-        if (ibh_op_what(op) != IBH_PEERS)
+        if (ibh_op_what(op) != IBH_PEERS) /* operations about peers have reasons of their own (check/why.c) */
             op->why = "as it was before --apply";
     }
     return plan;
@@ -207,8 +214,8 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 
 /* ---- what is remembered ---- */
 
-/* Replaces what is remembered of this NIC's rail with what was remembered before the trial, under the NIC's present
- * name. */
+/* Replaces the table (IbhSavedRail) and the known rail that `state` has for this NIC with those that the state had
+ * before the trial, under the NIC's present name. */
 static void restore_memory(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link, IbhState *state)
 {
     const IbhState *before = trial->then->state;
@@ -242,9 +249,9 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 {
     const IbhSnapshot *now = rails->snapshot;
 
-    /* If a NIC that was held before the trial is gone, or is another netdev now, hold its name, as --undo does. Then
-     * hooks take away what they gave to a new netdev of this name. Only the first attempt does so: if the hold is gone
-     * at a later attempt, an --apply has lifted it. */
+    /* If a NIC that was held before the trial is gone, or has a new netdev now, hold its name, as --undo does. Then
+     * hooks take away what they gave to a new netdev of this name. Only the first attempt holds such a name: if the
+     * hold is gone at a later attempt, an --apply has lifted it. */
     IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;

@@ -20,8 +20,8 @@ typedef struct {
     GPtrArray *names; /* const char *: names of peers, which are not in probe.peers yet */
 } IbhOptions;
 
-/* Always sets `ret_options`; after an error, its `json` says in which form to report the error. The options point into
- * `argv`. */
+/* Returns FALSE if the command line is wrong. Sets `ret_options` even then, because its member `json` says in which
+ * form to report the error. The options point into `argv`. */
 gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error);
 void ibh_options_clear(IbhOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
@@ -29,7 +29,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 void ibh_options_help(GString *out);
 
 /* names_io.c: resolves the names of peers, and adds their addresses to probe.peers. Appends to `said` a line for each
- * name, with its addresses. */
+ * name, with its addresses. Returns FALSE if a name cannot be resolved, or has no address that --probe can ask. */
 gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error);
 
 /* caller_io.c: returns the action and what is known of who ran it, such as "--apply, SUDO_USER=alice, loginuid=1000,

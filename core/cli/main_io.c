@@ -20,10 +20,11 @@ typedef struct {
     IbhRun run;
     IbhOptions *options;
     GPtrArray *plan; /* IbhOp *; NULL until decide() */
-    GString *out;    /* for standard output; problems are in run.warnings, for standard error */
+    GString *out;    /* the text for standard output; run.warnings has the text for standard error */
 } Command;
 
-/* Writes a report, whose parts the caller has set. Returns the exit status. */
+/* Appends a report to `out`. The caller has set the members that its action has. Returns the exit status: --show
+ * succeeds whatever it finds. */
 static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
@@ -43,8 +44,8 @@ static int write_report(Command *command, IbhReport *report)
     return options->action == IBH_ACTION_SHOW || ibh_report_is_ok(report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
-/* Reports an error. Returns the exit status: IBH_EXIT_USAGE if the command line or the configuration is wrong; then
- * nothing was changed. */
+/* Reports an error: with --json in `out`, else in `warnings`. Returns the exit status: IBH_EXIT_USAGE if the command
+ * line or the configuration is wrong, and then nothing was changed; else IBH_EXIT_SYSTEM. */
 static int fail(const IbhOptions *options, const GError *error, GString *out, GString *warnings)
 {
     const gboolean is_usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
@@ -95,7 +96,7 @@ static IbhFabric *look_at_fabric(Command *command)
     g_autofree char *problem = NULL;
 
     ibh_fabric_read_gpus(&tree, fabric);
-    if (command->options->action != IBH_ACTION_RENDER) /* --render has no findings about values that change */
+    if (command->options->action != IBH_ACTION_RENDER) /* only findings need to know which values change */
         ibh_fabric_read_again(&tree, fabric);
     problem =
         g_strdup_printf("%s: some facts about RDMA ports could not be read: %s", tree.sys, g_strerror(tree.problem));
@@ -105,8 +106,8 @@ static IbhFabric *look_at_fabric(Command *command)
     return fabric;
 }
 
-/* Adds the findings about sections of the configuration. With `warns`, also prints them as warnings, for a report that
- * does not show findings. */
+/* Adds the findings about sections of the configuration. With `warns`, also makes each of these findings a warning.
+ * `missed` has the missing rails. */
 static void judge_sections(Command *command, const GArray *missed, gboolean warns, GPtrArray *findings)
 {
     const guint before = findings->len;
@@ -116,7 +117,8 @@ static void judge_sections(Command *command, const GArray *missed, gboolean warn
         ibh_run_warn(&command->run, ((const IbhFinding *)g_ptr_array_index(findings, i))->message);
 }
 
-/* ---- actions: if an action sets `error`, act() reports the error, which decides the exit status ---- */
+/* ---- actions: each returns the exit status; but if an action sets `error`, act() reports the error, and the error
+ * decides the exit status ---- */
 
 #define NOT_IN_FORCE "the configuration in " IBH_CONFIG_DIR " changed and is not in force"
 
@@ -135,13 +137,14 @@ static int do_check(Command *command, GError **error)
     guint wanted;
 
     /* --check without --config judges by the configuration in force, because files that were not applied yet cannot be
-     * why a packet goes astray. So look and decide again: do_action() did both with the files. (If they had an error,
-     * do_action() would have reported the error, and not called us.) */
+     * why a packet goes astray. `in_force` is set only if it differs from the files. Then look and decide again,
+     * because do_action() did both with the configuration in the files. (If the files had an error, do_action() would
+     * have reported the error, and not called us.) */
     if (in_force) {
         ibh_config_free(run->config);
         run->config = in_force;
         if (!look_and_decide(command, error)) {
-            /* The error names a line of the configuration in force, which the files may no longer have. */
+            /* An error about the configuration in force names a line that the files may no longer have. */
             g_prefix_error(error, "%s (sudo ib-hook --apply); an error in the one in force: ", NOT_IN_FORCE);
             return IBH_EXIT_SYSTEM;
         }
@@ -210,7 +213,7 @@ static int do_plan(Command *command)
     g_autoptr(GArray) missed = ibh_missing_find(run->rails, run->config, run->sysfs, FALSE);
     g_autoptr(GPtrArray) findings = ibh_findings_new();
 
-    judge_sections(command, missed, TRUE, findings); /* prints the findings: the report of --plan has none */
+    judge_sections(command, missed, TRUE, findings); /* warns, because the report of --plan shows no findings */
     return write_report(command, &(IbhReport){.ops = command->plan});
 }
 
@@ -225,7 +228,7 @@ static int do_change(Command *command, GError **error)
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(run, command->plan);
     ibh_caller_log(outcome, run->snapshot, run->undo ? "--undo" : "--apply");
-    if (run->undo && !outcome->errors->len && !run->only)
+    if (run->undo && !outcome->errors->len && !run->only) /* all is undone: there is nothing to confirm or take back */
         ibh_trial_forget(run);
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
@@ -241,11 +244,11 @@ static int do_action(Command *command, GError **error)
     IbhRun *run = &command->run;
     const gboolean confirms = command->options->action == IBH_ACTION_CONFIRM;
 
-    /* --confirm works even if the configuration cannot be used: else, the trial's changes would be taken back. */
+    /* --confirm works even if the configuration cannot be used: otherwise, the trial's changes would be taken back. */
     if (!confirms && !ibh_run_configure(run, error))
         return IBH_EXIT_SYSTEM;
-    /* To resolve names, the C library loads modules, and reads what the network answers. So give up root's other
-     * capabilities first. */
+    /* To resolve names, the C library loads modules, and reads what the network answers. So first give up all of root's
+     * capabilities but those for the network. */
     if (command->options->names->len) {
         (void)ibh_caps_keep_net();
         if (!ibh_options_resolve(command->options, run->warnings, error))
@@ -278,6 +281,7 @@ static int do_action(Command *command, GError **error)
     }
 }
 
+/* Does the action of the command line. Returns the exit status. */
 static int act(IbhOptions *options, GString *out, GString *warnings)
 {
     const IbhAction action = options->action;
@@ -287,8 +291,8 @@ static int act(IbhOptions *options, GString *out, GString *warnings)
                 .only = (const char *const *)options->ifaces,
                 .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
                 .undo = action == IBH_ACTION_UNDO,
-                /* --plan, --render and --probe show or use the rails of an --apply, and --apply lifts holds. For
-                 * --undo, ibh_run_decide() minds the holds. */
+                /* --plan, --render and --probe show or use the rails that an --apply would make, and --apply lifts
+                 * holds. For --undo, ibh_run_decide() makes the run respect holds. */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
                 .warnings = warnings,
                 .packet_socket = -1},
@@ -341,7 +345,8 @@ int main(int argc G_GNUC_UNUSED, char **argv)
         const gsize warned = warnings->len;
 
         status = act(&options, out, warnings);
-        /* A problem may be gone a moment later. So if --check finds one, it looks again, and only that look counts. */
+        /* A problem may be gone a moment later. So if --check finds a problem, check once more after a moment, and
+         * report only the result of the second check. */
         if (options.action == IBH_ACTION_CHECK && status == IBH_EXIT_FINDINGS) {
             g_usleep(MOMENT);
             g_string_truncate(out, 0);
@@ -351,7 +356,8 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     }
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
-    if (fflush(stdout) != 0 || ferror(stdout)) { /* fputs() itself writes what is larger than the buffer */
+    /* If the text is larger than stdio's buffer, fputs() has written a part of it: ferror() tells if that failed. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("ib-hook: cannot write to standard output\n", stderr);
         status = IBH_EXIT_SYSTEM; /* even if the report has findings, because nobody can read it */
     }

@@ -5,8 +5,8 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-/* Leaves out addresses that no peer can have in the fabric (loopback, multicast, fe80::). Several names may have the
- * same address: --probe asks this address once. */
+/* Leaves out addresses that --probe cannot ask, such as loopback, multicast and fe80:: addresses. Several names may
+ * have the same address: ibh_probe_new() takes this address only once. */
 gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

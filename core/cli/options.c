@@ -15,7 +15,7 @@ typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two
 typedef struct {
     const char *name, *value, *help; /* value: what the help calls the option's value; NULL if the option takes none */
     Kind kind;
-    guint with;  /* a bit for each action that the option goes with, or for the one that it chooses */
+    guint with;  /* a bit for each action that the option goes with, or for the action that the option chooses */
     gsize at;    /* the offset in IbhOptions of what the option sets */
     guint max;   /* the largest NUMBER */
     char letter; /* of the short form; 0 if there is none */
@@ -82,8 +82,9 @@ void ibh_options_help(GString *out)
                            formats);
 }
 
-/* ---- from words to values; the functions that return text return what is wrong, or NULL ---- */
+/* ---- from words to values; a function that returns text returns what is wrong, for g_free(), or NULL ---- */
 
+/* Sets what the option sets in `options`. `value` does not count if the option takes no value. */
 static char *take_value(IbhOptions *options, const Option *option, char *value)
 {
     void *place = (char *)options + option->at;
@@ -122,7 +123,7 @@ static gboolean word_names(const char *word, const Option *option)
 
 /* Returns the option that `word` names; NULL if there is none, or if the option needs a value and `value` cannot be
  * one. `value` is the text that follows the option; NULL if nothing follows. Any text can be a value, but a number must
- * not begin with "-". */
+ * not begin with "-": so "--confirm --json" is the action --confirm. */
 static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {
@@ -156,6 +157,8 @@ static const Option *find_near_option(const char *word)
     return best;
 }
 
+/* Returns what is wrong with a word for which find_option() returns NULL, or which gives a value to an option that
+ * takes none. */
 static char *refuse_option(const char *word)
 {
     const Option *meant = find_near_option(word);
@@ -171,6 +174,7 @@ static char *refuse_option(const char *word)
                         : g_strdup_printf("--%s takes no value: %s", meant->name, word);
 }
 
+/* Returns what is wrong with a word that is no option, for an action other than --probe. */
 static char *refuse_word(const char *word, const IbhOptions *options)
 {
     const Option *meant = find_near_option(word);
@@ -186,8 +190,9 @@ static char *refuse_word(const char *word, const IbhOptions *options)
                            word);
 }
 
-/* Takes "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value is the rest of the word, or else the next
- * word; then `word` moves on to that word. Notes the options in `used`, which has a bit for each row of the table. */
+/* Takes the options of one word: "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value of an option is
+ * the rest of the word or, if there is no rest, the next word; then `word` moves on to the next word. Notes the options
+ * in `used`, which has a bit for each row of the table. */
 static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
     char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
@@ -203,21 +208,21 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
         else if (!is_long && letter[0] && letter[1])
             rest = letter + 1;
         option = find_option(name, rest ? rest : next);
-        if (!option) /* name the option that lacks its value, or else the whole unknown word */
+        if (!option) /* if the option exists, it lacks its value: name the option alone, else the whole unknown word */
             return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)
             return refuse_option(text);
         *used |= 1u << (option - table);
         *word += option->value && !rest ? 1 : 0;
         problem = take_value(options, option, rest ? rest : next);
-        if (is_long || option->value || !rest) /* else, the next letter is an option, too */
+        if (is_long || option->value || !rest) /* otherwise, the next letter is an option, too */
             break;
     }
     return problem;
 }
 
-/* Takes the words that are not options, the peers of --probe: addresses, and host names, which names_io.c resolves
- * later. */
+/* Takes the words that are not options: the peers of --probe. A peer is an address, or a host name, which names_io.c
+ * resolves later. Other actions take no such words. */
 static char *take_words(IbhOptions *options, const GPtrArray *words)
 {
     const gboolean is_probe = options->action == IBH_ACTION_PROBE;
@@ -250,7 +255,7 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
 
 static char *check_combination(const IbhOptions *options, guint used)
 {
-    const Option *chosen = table; /* in the end, the row of the action */
+    const Option *chosen = table; /* after the first loop: the row of the action */
 
     while (chosen->kind > FORMAT || chosen->with != 1u << options->action)
         chosen++;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END ".confirm" /* of the file's name */
+#define END ".confirm" /* the end of the file's name */
 #define OPEN_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 void ibh_token_clear(IbhToken *token)
@@ -16,7 +16,7 @@ void ibh_token_clear(IbhToken *token)
     token->process = 0;
 }
 
-/* Parses "PROCESS END [INTERFACE...]". */
+/* Parses "PROCESS END [INTERFACE...]". Without the two numbers, `process` of the token is 0. */
 static IbhToken parse_token(const char *text)
 {
     IbhToken token = {.process = 0};
@@ -59,8 +59,8 @@ gboolean ibh_token_read_open(int file, IbhToken *ret_token)
     return length >= 0;
 }
 
-/* Writes in place, because the process that waits has the file open. If the line cannot be written whole, the file
- * has its old content afterwards, or none if it is new. */
+/* Overwrites the file instead of renaming a new file to its name: the process that waits has the file open, and would
+ * not see a new file. If the line cannot be written whole, puts the old content back; a new file stays empty. */
 gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **error)
 {
     g_autofree char *path = ibh_store_file(store, END);
@@ -96,7 +96,7 @@ gboolean ibh_token_remove(const IbhStore *store, GError **error)
 
     if (!path)
         return TRUE;
-    /* Empty the file first: the process that waits has it open, and takes the missing line for a confirmation. */
+    /* Empty the file first: the process that waits has the file open, and takes the missing line for a confirmation. */
     file = open(path, O_WRONLY | OPEN_FLAGS);
     if (file < 0 && errno == ENOENT)
         return TRUE;

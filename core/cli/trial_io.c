@@ -11,12 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The process that waits pauses for PAUSE seconds between its attempts to go back. If a trial still waits PAUSE seconds
- * after its time is over, the process was killed, or its attempts fail; so a new --apply no longer joins the trial. */
+/* A process waits for --confirm. When the time of the trial is over, the process tries to go back, that is, to restore
+ * what stood before the --apply. It pauses for PAUSE seconds between these attempts. If a trial still waits PAUSE
+ * seconds after its time is over, the process was killed, or its attempts fail; so a new --apply no longer joins the
+ * trial. */
 #define PAUSE 5
 #define LONG_PAUSE 60 /* seconds; the longest pause if another --apply has given the trial more time */
-#define TRIES 720     /* attempts, which take an hour: until one succeeds, the host may be cut off */
+#define TRIES 720     /* attempts, for at least an hour: until an attempt succeeds, the host may be cut off */
 
+/* Rounds up. Returns 0 only if the time is over, or if there is no trial (`end` is 0). */
 static guint seconds_left(const IbhToken *token)
 {
     const gint64 left = token->end - g_get_monotonic_time();
@@ -28,9 +31,9 @@ static guint seconds_left(const IbhToken *token)
 
 typedef struct {
     IbhTrial trial;
-    const IbhRun *begun; /* the run of --apply */
-    int process;         /* the process of --apply, whose number identifies the trial */
-    int token;           /* the token's file; kept open, because it may be removed */
+    const IbhRun *begun; /* the run of the --apply that began the trial */
+    int process;         /* the process number of the --apply that began the trial; identifies the trial */
+    int token;           /* the token's file; kept open, because its name may be removed */
     guint seconds;       /* until the process looks again */
     gboolean ends;       /* SIGTERM came: a service stops, or the machine shuts down */
     int tries;           /* how many attempts to go back have begun */
@@ -42,14 +45,15 @@ static GPtrArray *plan_back(const IbhRun *run)
     return ibh_trial_plan_back(run->rails, run->data);
 }
 
-/* The remember() of that run. */
+/* The remember() of the run that goes back. */
 static void remember_trial(const IbhRun *run, IbhState *state)
 {
     ibh_trial_remember(run->data, run->rails, state);
 }
 
-/* Restores the state from before --apply if the time is over, or if this process has to end. Returns TRUE if there is
- * nothing left to do. Writes to `said` what was done. */
+/* Goes back if the time of the trial is over, or if this process has to end. Returns TRUE if there is nothing left to
+ * do: everything is as it was, or somebody else has ended the trial. Returns FALSE if the caller has to call again
+ * after `waiter->seconds`: the time is not over yet, or something failed. Writes to `said` what was done. */
 static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GError **error)
 {
     g_auto(IbhToken) token = {.process = 0};
@@ -66,20 +70,20 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     left = seconds_left(&token); /* 0 if the token cannot be read: better go back too early than never */
     if (!waiter->ends && left) {
         waiter->seconds = MIN(left, LONG_PAUSE);
-        waiter->tries--;
+        waiter->tries--; /* another --apply has given the trial more time, so this was no attempt */
         return FALSE;
     }
     waiter->trial.only = (const char *const *)token.ifaces;
     if (!ibh_run_look(run, error) || !(plan = ibh_run_decide(run, error)))
         return FALSE;
     outcome = ibh_run_change(run, plan);
-    /* An attempt that changed nothing logs nothing here: the warnings have its errors, and wait_for_confirmation()
-     * reports them once, and not at each attempt. */
+    /* If the attempt changed nothing, log nothing here. Its errors become warnings below, and wait_for_confirmation()
+     * writes the same warnings only once, not at each attempt. */
     if (outcome->done->len)
         ibh_caller_log(outcome, run->snapshot, "--apply was not confirmed");
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
-    if (run->is_unsaved) /* try again: without saved holds, the next event applies everything once more */
+    if (run->is_unsaved) /* try again: without saved holds and keeps, the next event would apply everything again */
         return FALSE;
     waiter->trial.tried = TRUE;
     g_string_printf(
@@ -94,7 +98,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     return TRUE;
 }
 
-/* Returns when the change was confirmed or taken back, or after too many attempts. */
+/* Returns when the trial was confirmed or taken back, or after TRIES attempts. */
 static void wait_for_confirmation(Waiter *waiter)
 {
     g_autoptr(GString) said = g_string_new(NULL);
@@ -161,6 +165,7 @@ static gboolean start_process(Waiter waiter)
             (void)dup2(null, fd);
         for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
             close(fd);
+        /* daemon() forks once more: the child ends with status 0, and the grandchild waits. */
         waiter.token = ibh_token_open(waiter.begun->store);
         if (waiter.token >= 0 && daemon(TRUE, TRUE) == 0) {
             wait_for_confirmation(&waiter);
@@ -174,7 +179,8 @@ static gboolean start_process(Waiter waiter)
 
 /* ---- the commands ---- */
 
-/* Adds the interfaces of an --apply that joins the trial; NULL stands for all. */
+/* Adds to the token the interfaces of an --apply that joins the trial. In the token and in `only`, NULL stands for all
+ * interfaces. */
 static void join_ifaces(IbhToken *token, const char *const *only)
 {
     if (!token->ifaces || !only) {
@@ -204,7 +210,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
     const gboolean begins = !waits && end && plan->len;
 
     *ret_seconds = 0;
-    /* An --apply during a trial joins it: what comes back is the state before the first --apply. */
+    /* An --apply during a trial joins the trial: going back restores what stood before the first --apply. */
     if (waits && (plan->len || end)) {
         token.end = MAX(token.end, end);
         join_ifaces(&token, run->only);
@@ -212,7 +218,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
         return ibh_token_write(run->store, &token, error);
     }
     /* An --apply of all NICs ends an overdue trial, because a late attempt to go back would take this --apply back,
-     * too. If the --apply begins a trial itself, its token, below, replaces the old token. */
+     * too. If this --apply begins a trial itself, no more is needed: its token, written below, replaces the old one. */
     if (token.process && !waits && !begins && !run->only)
         return ibh_token_remove(run->store, error);
     if (!begins)

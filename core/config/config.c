@@ -9,7 +9,7 @@
 
 #define LINE_MAX_BYTES 1024u
 #define TEXT_MAX_BYTES (64u * 1024u) /* of all files together, not counting comments; the state stores this text */
-#define SHOWN_MAX_BYTES 60u
+#define SHOWN_MAX_BYTES 60u          /* of a line that an error quotes */
 #define RAILS_MAX 1024
 #define REMOTE_MAX 64
 
@@ -46,8 +46,8 @@ static void reader_clear(Reader *reader)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
 
-/* The line may hold any bytes, and the message ends up in terminals and logs: quote only the start of the line,
- * escaped. */
+/* Sets the error of the reader to a message about the present line. Returns FALSE. The line may hold any bytes, and the
+ * message ends up in terminals and logs: so quote only the start of the line, escaped. */
 static gboolean G_GNUC_PRINTF(2, 3) reject_line(Reader *reader, const char *format, ...)
 {
     g_autofree char *start = g_strndup(reader->content, SHOWN_MAX_BYTES), *escaped = g_strescape(start, NULL);
@@ -77,12 +77,12 @@ typedef struct {
 typedef struct {
     const char *name;
     gboolean defaults_only;
-    Word words[6]; /* the first one is the default */
+    Word words[6]; /* the first word is the default; without words, the default is 0 */
     const char *allowed;
 } KeyForm;
 
-/* ip(8) reads such a number as octal, but in rt_tables as decimal. An administrator may mean either, so we reject the
- * number. */
+/* ip(8) reads a number with a leading zero as octal on its command line, but as decimal in rt_tables. We do not know
+ * which of the two an administrator means, so we reject the number. */
 static gboolean has_leading_zero(const char *text)
 {
     return text[0] == '0' && text[1] && !text[strspn(text, "0123456789")];
@@ -211,7 +211,8 @@ static IbhSetting *add_setting(IbhConfig *config, IbhKey key, const char *patter
     return setting;
 }
 
-/* A file may open a section twice. Both parts are one section, so a key may occur in one of them only. */
+/* Reads a line KEY=VALUE. A file may open a section twice. Both parts are one section, so a key that is in the first
+ * part may not be in the second part, too. */
 static gboolean read_setting(Reader *reader)
 {
     const gboolean in_defaults = reader->rank == IBH_RANK_DEFAULTS;
@@ -257,8 +258,9 @@ static gboolean read_setting(Reader *reader)
 
 /* ---- sections and lines ---- */
 
-/* Returns what follows a set such as [0-3]; NULL if the set is not closed, is empty, has a range that runs backwards,
- * or has a '[' inside: fnmatch() might read a character class there, whose meaning depends on the locale. */
+/* Returns what follows a set such as [0-3]. Returns NULL if the set is not closed, is empty, or has a range that runs
+ * backwards. Also returns NULL if the set has a '[' inside: fnmatch() might read a character class there, such as
+ * [:alpha:], whose meaning depends on the locale. */
 static const char *skip_set(const char *open)
 {
     const char *first = open + 1 + (open[1] == '!' || open[1] == '^');
@@ -272,8 +274,8 @@ static const char *skip_set(const char *open)
 }
 
 /* Returns the rank of a section's name or glob; IBH_RANK_DEFAULTS if the text is not valid. A glob is valid if its sets
- * are, if it has at most 15 characters outside of wildcards, and if it has no blank, `/` or `:`. read_line() has
- * rejected control characters other than tabs. */
+ * are valid (skip_set()), if it has at most 15 characters outside of wildcards, and if it has no blank, `/` or `:`.
+ * read_line() has rejected control characters other than tabs. */
 static guint rank_pattern(const char *text)
 {
     guint literals = 0;
@@ -315,7 +317,7 @@ static gboolean read_section(Reader *reader)
     return TRUE;
 }
 
-/* A # begins a comment at the start of a line or after a blank; `eth#1` has none. */
+/* A # begins a comment at the start of a line or after a blank. The # in `eth#1` begins no comment. */
 static gboolean read_line(Reader *reader, const char *line, gsize length)
 {
     if (length > 0 && line[length - 1] == '\r')
@@ -353,7 +355,7 @@ static gboolean check_tables(Reader *reader)
     g_autoptr(GHashTable) sections = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    for (guint i = settings->len; i-- > 0;) { /* backwards, so the last value of a section comes first */
+    for (guint i = settings->len; i-- > 0;) { /* backwards, so a section's last value, which counts, comes first */
         IbhSetting *setting = g_ptr_array_index(settings, i);
         const IbhSetting *later = g_hash_table_lookup(owners, &setting->value);
 

@@ -29,7 +29,7 @@ gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, gu
         stop = memchr(at, '\n', (gsize)(end - at));
         stop = stop ? stop : end;
         line = g_strndup(at, (gsize)(stop - at));
-        if (strlen(line) < (gsize)(stop - at)) /* a NUL: the line is not text */
+        if (strlen(line) < (gsize)(stop - at)) /* the line has a NUL, so it is not text */
             continue;
         id = strtok_r(line, blanks, &rest);
         word = strtok_r(NULL, blanks, &rest);

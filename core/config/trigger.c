@@ -5,22 +5,24 @@
 
 #include <string.h>
 
-/* Events of lo count: with a new address there, the rails may need arp_filter. If the name is empty or invalid, run
- * without a name. `down` is the event that takes an interface down on purpose. */
-static IbhTrigger new_trigger(const char *manager, const char *iface, const char *event, const char *down)
+/* Makes the trigger for an event that can have changed a rail. `down_event` is the manager's event for an interface
+ * that was taken down on purpose. Events of lo count, too: if lo gets an address, the rails may need arp_filter
+ * (plan/arp.c). If the name of the interface is empty or invalid, the hook runs nevertheless, without a name. */
+static IbhTrigger new_trigger(const char *manager, const char *iface, const char *event, const char *down_event)
 {
     IbhTrigger trigger = {.wanted = true};
     const bool named = iface && ibh_iface_name_is_valid(iface);
 
-    if (named && g_strcmp0(event, down) == 0)
+    if (named && g_strcmp0(event, down_event) == 0)
         g_strlcpy(trigger.down, iface, sizeof trigger.down);
     (void)g_snprintf(trigger.cause, sizeof trigger.cause, "%s: %s %s", manager, named ? iface : "?",
                      event ? event : "?");
     return trigger;
 }
 
-/* NetworkManager reports "reapply" before it sets the new addresses: immediately before (1.42), or before it has
- * checked that no other host has them (since 1.46; the check takes 0.2 s by default). */
+/* The other actions, such as hostname, need no run. NetworkManager reports "reapply" before it sets the new addresses.
+ * Version 1.42 sets them immediately afterwards. Since 1.46, NetworkManager first checks that no other host has these
+ * addresses, which takes 0.2 s by default. */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
     static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};
@@ -33,7 +35,8 @@ IbhTrigger ibh_trigger_nm(int argc, char **argv)
     return trigger;
 }
 
-/* Only "off" is on purpose: "degraded" and "no-carrier" also come while networkd restarts and an address is away. */
+/* Only "off" means that an interface was taken down on purpose: "degraded" and "no-carrier" are also reported while
+ * networkd restarts and an address is away for a moment. */
 IbhTrigger ibh_trigger_networkd(char **envp)
 {
     return new_trigger("networkd-dispatcher", g_environ_getenv(envp, "IFACE"),

@@ -12,12 +12,12 @@
 
 typedef struct {
     bool wanted;         /* false if no rail can have changed, so there is nothing to run */
-    bool early;          /* the manager has not set the addresses yet, and will not call again afterwards */
+    bool early;          /* the manager has not set the addresses yet, and will not call us when it has */
     char down[IFNAMSIZ]; /* the interface that was taken down on purpose; "" if there is none */
     char cause[64];      /* for the journal: "NetworkManager: ib1 up" */
 } IbhTrigger;
 
-/* Arguments and environment come from the caller of the hook, and are not trusted. */
+/* These functions do not trust the arguments and the environment, which come from the caller of the hook. */
 IbhTrigger ibh_trigger_nm(int argc, char **argv);
 IbhTrigger ibh_trigger_networkd(char **envp);
 IbhTrigger ibh_trigger_ifupdown(char **envp);

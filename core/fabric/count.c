@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checks rails=N: N RDMA ports should have a rail. This is for hosts whose state does not survive a reboot: they forget
- * which NICs were rails, so they cannot tell which rails are missing.
+ * Checks the setting rails=N, which says that N RDMA ports should have a rail. The setting is for hosts whose state
+ * does not survive a reboot: such a host forgets which NICs were rails, so it cannot tell which rails are missing.
  */
 #include "fabric/rows.h"
 
@@ -9,10 +9,11 @@
 
 #include <string.h>
 
-#define DEPTH 8 /* we look at this many links below a stacked one, at most */
+#define DEPTH 8 /* below a stacked link, such as a VLAN on a VLAN, we look at this many links at most */
 
-/* Returns the name of a NIC's RDMA port. If the NIC has none (a macvlan, a VLAN on a VLAN), returns the name of the
- * port of the first link below it that has one. If there is no such link either, returns the NIC's own name. */
+/* Returns the name of a NIC's RDMA port. If the NIC has no port (a macvlan, a VLAN on a VLAN), returns the name of the
+ * port of the first link below the NIC that has a port. If there is no such link either, returns the NIC's own name: so
+ * a rail without RDMA (manage=yes) counts as a port of its own. */
 static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhLink *link = nic->link, *below;
@@ -26,9 +27,10 @@ static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
     return link->rdma[0] ? link->rdma : nic->link->name;
 }
 
-/* A port with several rails counts once. If too few ports have a rail, the finding names the ports without one:
- * "mlx5_1/1 (ib1: it has no address)". Of several netdevs of a port, the finding names a candidate if there is one. A
- * representor is the netdev of another function, so the finding never names a representor. */
+/* A port with several rails counts once. If too few ports have a rail, the finding names the ports without a rail:
+ * "mlx5_1/1 (ib1: it has no address)". If a port has several netdevs, the finding names the first one in rails->nics,
+ * where candidates come first. A representor is the netdev of another function, so the finding never names a
+ * representor. */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
     g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);
@@ -56,6 +58,7 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
         g_string_append_printf(without, "%s%s (%s)", without->len ? ", " : "", port->name, netdev);
         n_without++;
     }
+    /* If rails= expects more ports than this host has at all, the finding also says how many are not there. */
     absent = wanted > have + n_without ? wanted - have - n_without : 0;
     if (absent)
         g_string_append_printf(without, "%s%u %s not there", without->len ? ", and " : "", absent,

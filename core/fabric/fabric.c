@@ -108,7 +108,8 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         own->rail = nic->status == IBH_NIC_RAIL || is_broken_rail(rails, nic);
         own->used = own->subnets->len > 0;
         /* Ethernet rails that reach the same remote= through their gateways are compared like rails of one subnet.
-         * InfiniBand rails are not, because they may be on two fabrics, each with its own subnet manager. */
+         * InfiniBand rails are not, because they may be on two fabrics, each with its own subnet manager. These
+         * prefixes are added only now, because a NIC without an address must not count as used. */
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
             if (own->type != ARPHRD_INFINIBAND)
                 g_array_append_val(own->subnets, remote->prefix);
@@ -135,7 +136,8 @@ gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other
 /* ---- places ---- */
 
 /* Returns the part of the path that begins with the first host bridge, "pci0000:3a/0000:3a:00.0/…"; "" if there is
- * none. The host bridge may be below devices of ACPI (Hyper-V) or of the devicetree, which say nothing about PCIe. */
+ * none. The path may begin with devices of ACPI (Hyper-V) or of the devicetree. These say nothing about PCIe, so they
+ * are left out. */
 static const char *find_host_bridge(const char *path)
 {
     static const char lead[] = "/pci";
@@ -151,7 +153,7 @@ static const char *find_host_bridge(const char *path)
 }
 
 /* Counts the path components that both places share, from the host bridge on: the bridge, the root port, then
- * switches. If they share none, compares their NUMA nodes. */
+ * switches. If the places share no component, compares their NUMA nodes. */
 IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
 {
     g_auto(GStrv) own = g_strsplit(find_host_bridge(a->path), "/", -1),

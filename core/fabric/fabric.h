@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The facts about a host's RDMA ports, and the findings about them. Pure.
+ * The facts about a host's RDMA ports, and the findings about these ports. Pure.
  *
  * read_io.c reads the facts from sysfs and procfs. A fact that cannot be read is unknown, and causes no finding.
  */
@@ -13,6 +13,7 @@
 
 typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } IbhLayer;
 
+/* The kernel's numbers for the state of a port, and for its physical state. */
 #define IBH_PORT_INIT 2
 #define IBH_PORT_ACTIVE 4
 #define IBH_PHYS_SLEEP 1
@@ -22,21 +23,21 @@ typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } Ibh
 #define IBH_PHYS_TEST 7
 
 #define IBH_N_COUNTERS 11
-#define IBH_N_LINK_COUNTERS 7 /* the first 7 count errors of the link; the others, packets lost on their way */
+#define IBH_N_LINK_COUNTERS 7 /* the first 7 count errors of the link; the others count packets that were lost */
 extern const char *const ibh_counters[IBH_N_COUNTERS]; /* files below the port's directory */
 
 /* A non-empty entry of a port's GID table. */
 typedef struct {
     int index;
-    IbhIp ip;      /* the GID; if it stands for an IPv4 address, that address */
-    int roce;      /* version 1 or 2, or IBH_UNKNOWN */
+    IbhIp ip;      /* the GID, or the IPv4 address for which the GID stands */
+    int roce;      /* the RoCE version: 1, 2 or IBH_UNKNOWN */
     char ndev[64]; /* the netdev of the entry; "": not known */
 } IbhGid;
 
 /* Where a PCI device is. */
 typedef struct {
     char path[256]; /* below /sys, "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"; "": not known */
-    int node;       /* the NUMA node; IBH_UNKNOWN: not known, as on many hosts that have only one */
+    int node;       /* the NUMA node; IBH_UNKNOWN: not known, as on many hosts that have only one node */
 } IbhPlace;
 
 /* What two PCI devices have in common, from the farthest to the nearest. IBH_FAR: only the host, or not known. */
@@ -75,7 +76,7 @@ typedef struct {
 
 typedef struct {
     int number;    /* the kernel's number, such as IBH_PORT_ACTIVE; or IBH_UNKNOWN */
-    char name[32]; /* "LinkUp" */
+    char name[32]; /* "LinkUp"; "unknown": not known */
 } IbhPortState;
 
 typedef struct IbhPort {
@@ -132,7 +133,8 @@ typedef struct IbhFabric {
     GArray *ports;                   /* IbhPort */
     GArray *nics;                    /* IbhPortNic */
     GArray *gpus;                    /* IbhGpu: empty until ibh_fabric_read_gpus() */
-    gboolean complete;               /* read from /sys itself: a missing netdev is in another network namespace */
+    gboolean complete;               /* TRUE: read from /sys itself, so if a port has no netdev here, the netdev is in
+                                        another network namespace, or there is none; FALSE: a copy may lack netdevs */
     gboolean modules[IBH_N_MODULES]; /* FALSE: certainly not loaded; TRUE: loaded or built in, or not known */
     IbhBare bare;
     gint64 memlock; /* how many bytes a process may lock; G_MAXINT64: unlimited; or IBH_UNKNOWN */
@@ -150,7 +152,7 @@ const IbhPrefix *ibh_port_nics_shared_subnet(const IbhPortNic *a, const IbhPortN
 /* TRUE if both are rails of the same type and share a subnet. A rail with a subnet counts as beside itself. */
 gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 
-/* Sets the members of the netdevs that depend on rails: rail, used, subnets, addresses. */
+/* Sets the members of the netdevs that depend on rails: rail, used, subnets, addresses. To be called once. */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
 
 /* Adds to `findings` what is wrong with RDMA on the host, and with the RDMA ports of the interfaces in `only` (NULL:

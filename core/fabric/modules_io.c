@@ -16,9 +16,9 @@ char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path)
     return ibh_tree_read(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
 }
 
-/* Sets the driver of a device and the driver's RDMA module if the table below has the driver. Returns TRUE then, and
- * also if the device has no driver; FALSE if the device has another driver (for example vfio-pci), or if its driver
- * cannot be read. */
+/* Looks for the driver of a device in the table below. If the table has the driver, sets `driver` and `rdma` of `bare`,
+ * and returns TRUE. Also returns TRUE if the device has no driver. Returns FALSE if the device has a driver that is not
+ * in the table (for example vfio-pci), or if its driver cannot be read. */
 static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 {
     /* The drivers whose RDMA part is a separate module. */
@@ -59,8 +59,10 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     IBH_EACH_POINTER (const char, device, devices) {
         IbhBare bare = {.is_hca = ibh_pci_has_class(tree, device, "0c06 0207 0208")}; /* InfiniBand, Omni-Path */
 
+        /* Keep the adapter that was found before, unless this one takes precedence. */
         if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare))
             continue;
+        /* Skip devices that cannot do RDMA, and adapters that have their RDMA device. */
         if (!(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))
             continue;
         g_strlcpy(bare.name, device, sizeof bare.name);
@@ -69,8 +71,8 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
 }
 
 /* A built-in module may have no directory below sys/module, but then the class or device that the module registers
- * exists. ib_ipoib registers neither, so an InfiniBand netdev shows that it is there. A copy without sys/module tells
- * nothing, so there all modules count as loaded. */
+ * exists. ib_ipoib registers neither, so an InfiniBand netdev shows that ib_ipoib is there. A copy without sys/module
+ * tells nothing about modules, so then all modules count as loaded. */
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric)
 {
     static const char *const classes[] = {[IBH_MODULE_UVERBS] = "infiniband_verbs",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Findings about the netdevs of ports: P_Keys, GIDs of addresses, and values that rails of one subnet must share. Pure.
+ *
+ * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h).
  */
 #include "fabric/rows.h"
 
@@ -24,12 +26,14 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
     return found;
 }
 
-/* Sets the words for an entry in the subnet manager's list of partitions. */
+/* Sets the words for the line that a person has to add to the subnet manager's list of partitions (PARTITION_ADVICE in
+ * rows.c). */
 static void say_partition(IbhSubject *about)
 {
     guint number = (guint)about->netdev->pkey & ~(guint)PKEY_FULL;
 
     ibh_subject_say(about, "pkey=0x%04x", (guint)about->netdev->pkey);
+    /* opensm has a name of its own for the default partition; the names of the others are free. */
     if (number == 0x7fff)
         ibh_subject_say(about, "partition=Default=0x7fff");
     else
@@ -37,7 +41,7 @@ static void say_partition(IbhSubject *about)
     if (about->port->gid.guid)
         ibh_subject_say(about, "guid=0x%016" G_GINT64_MODIFIER "x", about->port->gid.guid);
     else
-        ibh_subject_say(about, "guid=ALL");
+        ibh_subject_say(about, "guid=ALL"); /* the GUID is not known, so name all ports of the fabric */
 }
 
 /* The subnet manager fills the P_Key table before the port becomes active, so until then the table proves nothing. */
@@ -141,9 +145,11 @@ static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Valu
     return value == VALUE_SM && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-/* Returns a rail of the same subnet that has the most frequent of the values that differ from the subject's value, and
- * sets the words. NULL if the subject is no rail, if the subject's value is not known or must not be compared, if no
- * other value is known, or if more than half of the rails compared have the subject's value. */
+/* Compares a value of this rail (the subject) with the values of all rails that share a subnet with it, itself among
+ * them. Returns a rail that has the most frequent of the values that differ from the subject's value, and sets the
+ * words. Returns NULL if there is nothing to report: more than half of the rails compared have the subject's value, no
+ * rail is known to have another value, the subject's value is not known or must not be compared, or the subject is no
+ * rail. */
 static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -155,6 +161,7 @@ static const IbhPortNic *find_model(IbhSubject *about, Value value)
 
     if (!own)
         return NULL;
+    /* Count how many rails have each value. */
     IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
         char *one = ibh_port_nics_are_beside(about->netdev, other) ? describe_value(about->fabric, other, value) : NULL;
         gsize n = one ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, one)) + 1 : 0;
@@ -201,15 +208,16 @@ gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 
 #define IPV6_LEAST 1280 /* the kernel disables IPv6 on links with a smaller MTU */
 
-/* TRUE if the MTU and, for InfiniBand, the mode are known. FALSE for a NIC that carries nothing: until an InfiniBand
- * NIC has joined its multicast group, its MTU is not yet that of the fabric. */
+/* TRUE if the MTU and, for InfiniBand, the mode are known. FALSE for a NIC that is down or has no carrier: an
+ * InfiniBand NIC has no carrier until it has joined its multicast group, and it gets the fabric's MTU only then. */
 static gboolean has_mtu(const IbhPortNic *nic)
 {
     return nic->usable && nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
 }
 
-/* Returns this rail, the rails of known MTU beside it (ibh_port_nics_are_beside()), the rails of known MTU beside these
- * rails, and so on (const IbhPortNic *, in the order of IbhFabric.nics). All of them need the same MTU. */
+/* Returns this rail, the rails beside it (ibh_port_nics_are_beside()), the rails beside these rails, and so on; but
+ * leaves out other rails whose MTU is not known (has_mtu()). All rails of the list need the same MTU. The list has
+ * const IbhPortNic *, in the order of IbhFabric.nics. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
@@ -217,7 +225,7 @@ static GPtrArray *find_rails_around(const IbhSubject *about)
     guint before = 0;
 
     g_hash_table_add(around, (gpointer)(guintptr)about->netdev);
-    while (before < g_hash_table_size(around)) {
+    while (before < g_hash_table_size(around)) { /* until a pass adds no rail */
         before = g_hash_table_size(around);
         IBH_EACH (IbhPortNic, nic, about->fabric->nics) {
             IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
@@ -248,9 +256,9 @@ static guint count_alike(const GPtrArray *rails, const IbhPortNic *nic)
     return n;
 }
 
-/* Returns the rail whose MTU and mode the others should get: one of the majority of all rails, or else the one with the
- * smallest MTU, which suits all. If a subnet is IPv6, leaves out rails whose MTU is too small for IPv6; NULL if no rail
- * is left. */
+/* Returns the rail whose MTU and mode the others should get. If more than half of the rails have the same MTU and mode,
+ * returns the first of these rails; otherwise returns the rail with the smallest MTU, which all rails can use. If a
+ * rail has an IPv6 subnet, leaves out rails whose MTU is too small for IPv6; returns NULL if no rail is left. */
 static const IbhPortNic *find_goal(const GPtrArray *rails)
 {
     const IbhPortNic *goal = NULL;
@@ -276,9 +284,10 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* TRUE if the rails around this rail (find_rails_around()) differ in MTU or mode. But if a majority of them has the MTU
- * and mode of the goal (find_goal()), TRUE only for rails that do not. The words are the same for each rail with this
- * problem, so these rails share a finding. The commands give the rails that differ from the goal its MTU and mode. */
+/* TRUE if the rails around this rail (find_rails_around()) differ in MTU or mode. But if more than half of these rails
+ * have the MTU and mode of the goal (find_goal()), they are right: then FALSE for them, and TRUE only for the others.
+ * The words are the same for each rail with this problem, so these rails share a finding. The commands change each rail
+ * that differs from the goal: they give it the goal's MTU and mode. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Findings about a port: its state, GUIDs, link, PCI slot and errors. Pure.
+ *
+ * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h).
  */
 #include "fabric/rows.h"
 
@@ -33,10 +35,11 @@ typedef enum {
     PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or no netdev is seen, but a copy
                        of /sys may lack the netdev, or ib_ipoib is missing */
     PORT_UNUSED,    /* the netdev is InfiniBand, and not used, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* the netdev is Ethernet, and not used; or it is in another network namespace (a container); or
-                       the port is Ethernet and disabled, and no netdev is seen */
+    PORT_LEFT_ALONE /* the netdev is Ethernet, and not used; or the netdev is in another network namespace (a
+                       container); or the port is Ethernet and disabled, and no netdev is seen */
 } Usage;
 
+/* If the user named interfaces (`only`), ibh_fabric_judge() asks only about ports whose netdev was named. */
 static Usage usage_of(const IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -49,7 +52,7 @@ static Usage usage_of(const IbhSubject *about)
         return ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
     if (ethernet && port->phys.number == IBH_PHYS_DISABLED)
         return PORT_LEFT_ALONE; /* the netdev, which is not seen here, is down or has no link */
-    /* A copy of /sys may lack the netdev, and without ib_ipoib no InfiniBand port has one. */
+    /* A copy of /sys may lack the netdev, and without ib_ipoib no InfiniBand port has a netdev. */
     if (!about->fabric->complete || (port->layer == IBH_LAYER_INFINIBAND && !about->fabric->modules[IBH_MODULE_IPOIB]))
         return PORT_USED;
     return PORT_LEFT_ALONE;
@@ -62,7 +65,8 @@ static gboolean is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-/* Ignores a physical state that is not one of InfiniBand's: some iWARP drivers say 0; Omni-Path has further numbers. */
+/* Ignores a physical state whose number InfiniBand does not have: some iWARP drivers say 0, and Omni-Path has further
+ * numbers. */
 gboolean ibh_port_is_active(const IbhPort *port)
 {
     const int phys = port->phys.number;
@@ -98,9 +102,9 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
     return TRUE;
 }
 
-/* Returns why ibh_port_is_active() is FALSE for a port, and the consequence. An ACTIVE port counts as inactive if its
- * physical state is not LinkUp, and ACTIVE_DEFER means that an active port has just lost its link. So the link is the
- * reason in both states. */
+/* Returns why ibh_port_is_active() is FALSE for a port, and the consequence. A port in the state ACTIVE counts as
+ * inactive only if its physical state is not LinkUp. The state after it, ACTIVE_DEFER, means that an active port has
+ * just lost its link. So the link is the reason in both states. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)
@@ -115,8 +119,9 @@ static const char *why_inactive(const IbhPort *port)
     return "nothing can be sent through it";
 }
 
-/* FALSE for an active port, for a port without a subnet manager (the finding sm-missing says so), and for a port whose
- * netdev was set down. The finding is only a note if the port is not used. */
+/* FALSE for an active port, for a port whose state is not known, for a port that is left alone (Usage), for a port
+ * without a subnet manager (the finding sm-missing reports that), and for a port whose netdev was set down. The finding
+ * is only a note if the port is not used. */
 gboolean ibh_port_is_inactive(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -125,7 +130,7 @@ gboolean ibh_port_is_inactive(IbhSubject *about)
 
     if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || is_without_sm(port) ||
         usage_of(about) == PORT_LEFT_ALONE ||
-        (about->netdev && !about->netdev->up)) /* on purpose; of a rail, the finding carrier-down reports it */
+        (about->netdev && !about->netdev->up)) /* on purpose; if it is a known rail, carrier-down reports it */
         return FALSE;
     about->severity = is_used ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(
@@ -150,15 +155,16 @@ gboolean ibh_port_lacks_guid(IbhSubject *about)
     return knows_gid(about->port) && !about->port->gid.guid;
 }
 
-/* TRUE if two cards have one node GUID. FALSE for the PCI functions of one card, and for software devices, which have
- * no PCI address: they may share a node GUID. */
+/* TRUE if two cards have the same node GUID. FALSE for the PCI functions of one card, and for software devices, which
+ * have no PCI address: these devices may share a node GUID. */
 static gboolean share_node_guid(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
     return own->node_guid && own->node_guid == its->node_guid && own->slot[0] && its->slot[0] &&
            strncmp(own->slot, its->slot, strcspn(own->slot, ".") + 1) != 0;
 }
 
-/* TRUE if the devices are planes of one port: two devices on the same PCI function (Linux 6.11). */
+/* TRUE if two RDMA devices are on the same PCI function. Then they are planes of one port (since Linux 6.11), and may
+ * have the same GUID. */
 static gboolean are_planes(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
     return own != its && own->slot[0] && g_str_equal(own->slot, its->slot);
@@ -176,8 +182,8 @@ gboolean ibh_port_shares_guid(IbhSubject *about)
 
         if (!same_port_guid && !share_node_guid(device, its))
             continue;
-        /* A node GUID belongs to a device, so name the devices. The words are the same from either side, so both sides
-         * share a finding. */
+        /* A node GUID belongs to a device, so name the devices. `first` is the port or device that comes first in its
+         * array, so the words are the same from either side, and both sides share a finding. */
         ibh_subject_say(about, "what=%s\nguid=0x%016" G_GINT64_MODIFIER "x\nfirst=%s\nsecond=%s",
                         same_port_guid ? "GUID" : "node GUID", same_port_guid ? own->gid.guid : device->node_guid,
                         same_port_guid ? MIN(own, other)->name : MIN(device, its)->name,
@@ -199,17 +205,17 @@ static char *describe_rate(IbhRate rate)
     return g_string_free(text, FALSE);
 }
 
-/* TRUE for a bond of ports. Some bonds report the rate of one link, others that of all links, so the rates of bonds are
- * not compared. */
+/* TRUE for a bond of ports ("mlx5_bond_0"). Some bonds report the rate of one link, others the rate of all links
+ * together, so the rates of bonds are not compared. */
 static gboolean is_bond(const IbhPort *port)
 {
     return strstr(port->device, "bond") != NULL;
 }
 
-/* TRUE if `port` can be compared with `other`: both have the same link layer, and the same device or model of board;
- * nothing is wrong with `other` (ibh_port_is_right()); and neither is a bond. An Ethernet port whose board is not known
- * may be software, so it is not compared with other devices. InfiniBand ports are always hardware, so they are compared
- * even then. */
+/* TRUE if `port` can be compared with `other`: both have the same link layer, and are on the same device or on boards
+ * of the same model; the state of `other` is right (ibh_port_is_right()); and neither port is a bond. An Ethernet port
+ * whose board is not known may be software, so it is not compared with ports of other devices. InfiniBand ports are
+ * always hardware, so they are compared even if a board is not known. */
 static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
@@ -222,7 +228,7 @@ static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const 
     return known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND;
 }
 
-/* Returns the fastest comparable port of a rail in the same subnet, or NULL if none is faster. */
+/* Returns the fastest comparable port of a rail in the same subnet, or NULL if none is faster than the port itself. */
 static const IbhPort *find_faster(const IbhSubject *about)
 {
     const IbhPort *fastest = NULL;
@@ -238,7 +244,8 @@ static const IbhPort *find_faster(const IbhSubject *about)
     return fastest;
 }
 
-/* Returns the InfiniBand rate of an adapter model in Gb/s; 0 if not known. Some boards of a model do only half. */
+/* Returns the InfiniBand rate of an adapter model in Gb/s; 0 if not known. Some boards of a model reach only half of
+ * this rate. */
 static int rate_of_model(const char *model)
 {
     static const struct {
@@ -254,10 +261,10 @@ static int rate_of_model(const char *model)
     return 0;
 }
 
-/* TRUE if the port is slower than a port beside it; with InfiniBand or Omni-Path also if the port has one lane, or is
- * slower than its model can be. Cables of InfiniBand and Omni-Path have four lanes, or two if they are split, so if a
- * port has one lane, other lanes have failed. An older switch or a slower board is no fault, so a rate below the rate
- * of the model is only noted, unless it is below an eighth of that rate. */
+/* TRUE if the port is slower than a comparable port of a rail in the same subnet. With InfiniBand or Omni-Path, also
+ * TRUE if the port has only one lane, or is slower than its model can be. Cables of InfiniBand and Omni-Path have four
+ * lanes, or two if they are split, so if a port has one lane, other lanes have failed. An older switch or a slower
+ * board is no fault. So a rate below the model's rate is only noted, unless it is below an eighth of that rate. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);
@@ -285,8 +292,8 @@ gboolean ibh_port_is_slow(IbhSubject *about)
 
 /* ---- PCIe ---- */
 
-/* Returns the rate of a PCI slot in 0.1 Gb/s; 0 if it is not known (virtual functions). Up to 5 GT/s, PCIe needs ten
- * bits for eight bits of data. */
+/* Returns the rate of a PCI slot in 0.1 Gb/s; 0 if the rate is not known, as for virtual functions. `speed` is in 0.1
+ * GT/s. Up to 5 GT/s, PCIe sends ten bits for eight bits of data. */
 static int rate_of_slot(int lanes, int speed)
 {
     int all = lanes > 0 && lanes <= 32 && speed > 0 ? lanes * speed : 0;
@@ -299,7 +306,8 @@ static char *describe_slot(int lanes, int speed)
     return g_strdup_printf("%d lane%s of %d.%d GT/s", lanes, lanes == 1 ? "" : "s", speed / 10, speed % 10);
 }
 
-/* TRUE if the slot is slower than the port, and slower than the card allows. The ports of a card share a finding. */
+/* TRUE if the slot is slower than the port, and slower than the card allows. The words name the card without its PCI
+ * function, so the ports of a card share a finding. */
 gboolean ibh_port_has_slow_slot(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);

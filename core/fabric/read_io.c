@@ -143,6 +143,7 @@ static void parse_memlock(const char *text, gpointer to)
 
 /* ---- the facts ---- */
 
+/* What a fact is about. OF_SUBNET: about a port, too, but read twice (see below). */
 typedef enum { OF_DEVICE, OF_PORT, OF_SUBNET, OF_NIC, OF_GPU, OF_PROCESS } Subject;
 
 #define IN_DEVICE(member) G_STRUCT_OFFSET(IbhRdmaDevice, member)
@@ -151,7 +152,7 @@ typedef enum { OF_DEVICE, OF_PORT, OF_SUBNET, OF_NIC, OF_GPU, OF_PROCESS } Subje
 
 static const struct {
     Subject of;
-    const char *path;                             /* below the directory of the device, port and so on */
+    const char *path;                             /* below the directory of the device, of the port and so on */
     void (*parse)(const char *text, gpointer to); /* `text` is "" if the file cannot be read */
     gsize at;                                     /* the offset of the member that `parse` sets */
 } facts[] = {
@@ -169,7 +170,8 @@ static const struct {
     {OF_PORT, "state", parse_state, IN_PORT(state)},
     {OF_PORT, "phys_state", parse_state, IN_PORT(phys)},
     {OF_PORT, "rate", parse_rate, IN_PORT(rate)},
-    /* When another subnet manager takes over, these change on one port after the other, so they are read twice. */
+    /* When another subnet manager takes over, these two values change on one port after the other, so
+     * ibh_fabric_read_again() reads them again. */
     {OF_SUBNET, "sm_lid", parse_number, IN_PORT(sm_lid)},
     {OF_SUBNET, "gids/0", parse_gid, IN_PORT(gid)},
     {OF_NIC, "mtu", parse_number, IN_NIC(mtu)},
@@ -179,6 +181,7 @@ static const struct {
     {OF_PROCESS, "limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock)},
 };
 
+/* Reads all facts about one subject. `to` is the struct whose members the facts set. */
 static void read_facts(IbhTree *tree, Subject of, const char *directory, gpointer to)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
@@ -271,8 +274,8 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
         port->roce = MAX(port->roce, gid.roce);
         g_array_append_val(port->gids, gid);
     }
-    /* If the entry at which the loop ended has a file, the table was not read to its end. A table of RoCE has more than
-     * one entry, so if only one was read, a copy of /sys lacks the others. */
+    /* If the entry at which the loop ended has a file, the table was not read to its end. The table of a RoCE port has
+     * more than one entry, so if not even two were read, a copy of /sys lacks the others. */
     port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
     ibh_tree_line(tree, type, sizeof type, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);
@@ -304,7 +307,8 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
     g_array_append_val(fabric->ports, port);
 }
 
-/* Sets the place of a PCI device: the path below /sys to which its link leads. */
+/* Sets the path of a PCI device's place, below /sys. The path is where the directory's link leads: `link` is "/device",
+ * or "" if the directory itself is the link. A path that does not fit counts as not known. */
 static void read_place(IbhTree *tree, const char *directory, const char *link, IbhPlace *place)
 {
     g_autofree char *path = ibh_tree_real(tree, "%s%s", directory, link);
@@ -362,7 +366,7 @@ void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
         g_usleep(LOOK_AGAIN_US);
     IBH_EACH (IbhPort, port, fabric->ports) {
         g_autofree char *directory = directory_of(port);
-        IbhPort now = *port;
+        IbhPort now = *port; /* a copy, whose counters, SM lid and GID are then read again */
 
         read_port_counters(tree, directory, now.errors);
         for (guint i = 0; i < IBH_N_COUNTERS; i++)
@@ -388,14 +392,14 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     nic.usable = nic.up && link->carrier;
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
-    /* If this /sys belongs to another network namespace, its netdev of this name may be a different one, with another
-     * index. Where the index is not known, the name counts. */
+    /* If this /sys belongs to another network namespace, its netdev of this name may be a different netdev, with
+     * another index: then read nothing about it. If the index cannot be read, the name is enough. */
     ibh_tree_line(tree, line, sizeof line, "%s/ifindex", directory);
     if (number_of(line) == IBH_UNKNOWN || number_of(line) == link->ifindex)
         read_facts(tree, OF_NIC, directory, &nic);
     if (nic.mtu == IBH_UNKNOWN && link->mtu)
         nic.mtu = link->mtu;
-    if (link->lladdr_len == 20) {
+    if (link->lladdr_len == 20) { /* IPoIB: 4 bytes with the QP number, the subnet prefix, the port GUID */
         memcpy(&nic.address_prefix, link->lladdr + 4, sizeof nic.address_prefix);
         nic.address_prefix = GUINT64_FROM_BE(nic.address_prefix);
     }

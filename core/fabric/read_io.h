@@ -8,10 +8,10 @@
 #include "fabric/fabric.h"
 #include "host/sysfs.h"
 
-/* Reads all facts but those of GPUs. The links must have their `rdma` (sysfs.c). Rails without RDMA (manage=yes) are
- * read, too, because their MTU matters. */
+/* Reads all facts but those of GPUs. The links must have their `rdma` (ibh_sysfs_find_rdma()). Rails without RDMA
+ * (manage=yes) are read, too, because their MTU matters; but not if `rails` is NULL. */
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails);
-/* Returns at most `limit` bytes of a file; NULL if it cannot be read. */
+/* Returns at most `limit` bytes of a file as a string, which the caller frees; NULL if the file cannot be read. */
 char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path);
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric); /* sets `modules` and `bare`, after `nics` are read */
 /* TRUE if the class of the PCI device is one of `classes`, such as "0c06 0207". */

@@ -24,7 +24,7 @@ gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev);
 /* TRUE if the state is ACTIVE and the physical state, if it is known, is LinkUp. */
 gboolean ibh_port_is_active(const IbhPort *port);
 /* TRUE if the port is active and, with InfiniBand, does not lack a subnet manager. If FALSE, other faults of the
- * port may be mere consequences. */
+ * port may be mere consequences of this fault. */
 gboolean ibh_port_is_right(const IbhPort *port);
-/* TRUE if the port is used, and its state is right. */
+/* TRUE if the port is used (PORT_USED in ports.c), and its state is right (ibh_port_is_right()). */
 gboolean ibh_port_is_sound(const IbhSubject *about);

@@ -17,10 +17,10 @@ static int compare_names(gconstpointer a, gconstpointer b)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
-/* Returns the sorted paths of the *.conf in a directory or, unless `only` is NULL, of the file with this name alone.
- * Fails if other users could write in the directory. A missing directory has no files. A dangling link in its place is
- * an error, because settings may be missing. If the directory exists, `ret_public`, unless NULL, gets the result of
- * ibh_file_is_public(). */
+/* Returns the sorted paths of the files *.conf in a directory. If `only` is not NULL, returns only the path of the file
+ * with this name, if there is one. Fails if other users could write in the directory. A missing directory has no files.
+ * A dangling link in place of the directory is an error, because settings may be missing. If the directory exists,
+ * `ret_public` (or NULL) gets the result of ibh_file_is_public() for the directory. */
 static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -109,8 +109,9 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
 }
 
 /* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `is_named`
- * means that the caller of the command named the directory. Then, if not all users may list the directory, an error
- * must not show the names of its files. (The name `only` is no secret.) */
+ * means that the directory was named with --config. A user who may run us with sudo could name a directory that this
+ * user may not list. So if not all users may list such a directory, an error must not show the names of its files. (The
+ * name `only` is no secret.) */
 static gboolean add_files(IbhConfig *config, const char *directory, const char *only, gboolean is_named, GError **error)
 {
     gboolean shows_names = TRUE;

@@ -17,8 +17,8 @@ static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
     return route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST;
 }
 
-/* TRUE for AnyIP, where the host owns each address of a prefix. The kernel adds a local route for each address of a
- * NIC, too, but with protocol kernel. */
+/* TRUE for a local route that is AnyIP: somebody added it, so that the host owns each address of a prefix. The local
+ * routes that the kernel adds, one for each address of a NIC, have protocol kernel. */
 static gboolean is_any_ip(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL;
@@ -29,13 +29,14 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     const IbhRouteFilter protocol_kernel = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
     const IbhRouteFilter local = {.family = AF_INET, .table = IBH_TABLE_LOCAL, .type = RTN_LOCAL, .keep = is_any_ip};
     IbhRouteFilter main = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = leads_to_subnet};
-    IbhRouteFilter foreign = {.keep = is_new};
+    IbhRouteFilter remaining = {.keep = is_new};
     g_auto(IbhScope) scope = {.candidates = NULL};
     g_autoptr(GArray) subnets = NULL, tables = NULL, any_ip = IBH_NEW_ARRAY(IbhRoute);
 
     ibh_scope_init(&scope, snapshot, config);
-    /* A kernel with strict dumps filters by protocol before it sends. Our routes and all connected routes have protocol
-     * kernel, so we ask for this protocol alone: then the kernel does not send a full BGP table. */
+    /* A kernel with strict dumps (since Linux 4.20) filters by protocol before it sends. Our routes and all connected
+     * routes have protocol kernel, so we first ask for this protocol alone: then the kernel does not send a full BGP
+     * table. */
     if (!ibh_netlink_read_routes(netlink, &protocol_kernel, snapshot->routes, error))
         return FALSE;
     /* To read main, the kernel may walk through all routes of main once for each NIC. So skip IPv6 if no candidate
@@ -45,15 +46,17 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
                                 &scope, snapshot->main_by_nic, error) ||
          !ibh_netlink_read_routes(netlink, &local, any_ip, error)))
         return FALSE;
+    /* Where main has no route to a candidate's subnet through the candidate, read main's routes through other NICs. */
     main.of = subnets = ibh_scope_unreached_subnets(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
         return FALSE;
     IBH_EACH (const IbhRoute, route, any_ip)
         g_array_append_val(snapshot->local, route->dst);
+    /* Of tables that matter as a whole, read the routes that the first step has not read. */
     tables = ibh_scope_tables(&scope, snapshot, config);
     IBH_EACH (const guint32, table, tables) {
-        foreign.table = *table;
-        if (!ibh_netlink_read_routes(netlink, &foreign, snapshot->routes, error))
+        remaining.table = *table;
+        if (!ibh_netlink_read_routes(netlink, &remaining, snapshot->routes, error))
             return FALSE;
     }
     return TRUE;

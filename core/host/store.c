@@ -19,13 +19,14 @@ struct IbhStore {
     char *state;           /* the text of the state as we loaded or wrote it last */
     GString *rails;        /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
                               returned NULL */
-    GArray *known;         /* IbhKnownRail: what the rails file has, unless an earlier run failed to write it; NULL if
-                              unknown */
+    GArray *known;         /* IbhKnownRail: the rails that the rails file has; NULL if unknown. If the state has these
+                              rails, we take them from the state without reading the file, which has other rails only if
+                              an earlier run failed to write it */
     gboolean writes_rails; /* the state has other known rails than the file: ibh_store_close() writes the file */
 };
 
-/* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode's number: the kernel does
- * not reuse this number while a process is in the namespace, and the boot id separates boots. */
+/* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode number of the namespace: the
+ * kernel does not reuse this number while a process is in the namespace, and the boot id separates boots. */
 static char *make_stem(guint64 cookie)
 {
     g_autofree char *boot = NULL;
@@ -60,7 +61,7 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 #define RAILS_FILE IBH_LIB_DIR "/rails"
 
 /* A command in another network namespace (ip netns exec) has the same /var/lib as the host, but its rails must not
- * become known rails of the host. A container with a process 1 of its own is at home. */
+ * become known rails of the host. In a container with a process 1 of its own, that process is the one that counts. */
 gboolean ibh_store_is_home(void)
 {
     const guint64 number = ibh_netns_number("1");
@@ -68,9 +69,9 @@ gboolean ibh_store_is_home(void)
     return number && number == ibh_netns_number("self");
 }
 
-/* Makes the line with which a whole rails file of this machine ends. A file that ends otherwise was truncated, or comes
- * from another machine with the same disk image. Returns NULL where no rails file is kept: in another network
- * namespace, on a machine without an id, or if /var/lib/ib-hook is missing or not trusted. */
+/* Makes the line with which a complete rails file of this machine ends. A file that ends otherwise was truncated, or
+ * comes from another machine with the same disk image. Returns NULL where no rails file is kept: in a network namespace
+ * other than that of process 1, on a machine without an id, or if /var/lib/ib-hook is missing or not trusted. */
 static char *make_end(void)
 {
     g_autofree char *id = NULL;
@@ -115,10 +116,10 @@ static GArray *copy_known(const GArray *known)
     return g_array_append_vals(copy, known->data, known->len);
 }
 
-/* The rails file has the last lines of the state, those about known rails, but with 0 as the time: the time since which
- * a rail is missing counts for this boot only. Two runs may get here at once, because each has released the lock of the
- * namespace. So take another lock, which only root can hold, and write what the state has by then: the newer state
- * wins. Ignore errors: only runs after the next boot need the file. */
+/* Writes the rails file. It has the last lines of the state, those about known rails, but with 0 as the time: the time
+ * since which a rail is missing counts for this boot only. Two runs may get here at once, because each has released the
+ * lock of the namespace. So take another lock, which only root can hold, and read the state again under this lock: so
+ * the newer state wins. Ignore errors: only runs after the next boot need the file. */
 static void write_rails(const IbhStore *store)
 {
     g_autofree char *end = make_end(), *path = ibh_store_file(store, ".state"), *lines = NULL, *text = NULL;
@@ -195,10 +196,10 @@ static void remove_files(const char *key)
     }
 }
 
-/* Removes the files of a namespace that had our number, and has gone. The kernel does not report the end of a
- * namespace, and we cannot list the namespaces that exist. But the kernel may give the number of a namespace that has
- * gone to a new namespace. So store a link from our number to our files. If the link leads to other files, their
- * namespace has gone. */
+/* Removes the files of a namespace that has gone, and whose number (ibh_netns_number()) our namespace has now. The
+ * kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But the kernel may give
+ * the number of a namespace that has gone to a new namespace. So store a link from our number to our files. If there is
+ * a link already, and it leads to other files, then the namespace of these files has gone. */
 static void take_number(const IbhStore *store)
 {
     const guint64 number = ibh_netns_number("self");
@@ -209,7 +210,7 @@ static void take_number(const IbhStore *store)
     if (!number || g_strcmp0(before, key) == 0)
         return;
     if (before) {
-        if (strspn(before, "-0123456789abcdefin") == strlen(before)) /* as make_stem() writes it */
+        if (strspn(before, "-0123456789abcdefin") == strlen(before)) /* only what make_stem() writes, so no '/' */
             remove_files(before);
         (void)unlink(path);
     }
@@ -233,7 +234,8 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     return TRUE;
 }
 
-/* If somebody removes the file while we wait for its lock, later processes lock a new file; so do the same. */
+/* If somebody removes the file while we wait for its lock, later processes make a new file and lock that one. A lock on
+ * the removed file (st_nlink is 0) would keep none of them out, so open and lock the new file, too. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -275,8 +277,8 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 /* ---- the state ---- */
 
 /* Fails if reading fails for a reason that may pass (is_temporary()), or if a user other than root may not read the
- * file: then the state must not be taken for empty. For any other reason, starts with an empty state: if there is no
- * file, or one that is not trusted, or if a security module forbids the file to root. */
+ * file: then the state must not be taken for empty. In all other cases, starts with an empty state: if there is no
+ * file, if the file is not trusted, or if a security module does not let root read it. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;

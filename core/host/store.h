@@ -19,7 +19,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
 void ibh_store_close(IbhStore *store); /* releases the lock, then writes the rails file if rails are new or gone */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 
-/* Takes the lock; waits at most `seconds`. */
+/* Takes the lock; waits at most `seconds`. If another run still has the lock then, the error is G_FILE_ERROR_AGAIN. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
 /* Returns the path of a file of the store; `end` is ".state" or the like. The caller frees the path. */

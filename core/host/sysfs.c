@@ -87,10 +87,11 @@ static gboolean is_above_device(const Port *port, const GArray *links, const Ibh
     return FALSE;
 }
 
-/* TRUE if the link is a netdev of this port, an IPoIB child on it, or a bond above it. An IPoIB address ends with the
- * port GUID, as does the port's GID; IPoIB children have the same GUID. For Ethernet, the GID table names the netdev.
- * But that name may belong to a netdev of another namespace (the VF of a pod), so check whether our netdev of this name
- * is the port's. iWARP before Linux 6.6 names no netdev: then the device or the MAC decides. */
+/* TRUE if the link is a netdev of this port, an IPoIB child on such a netdev, or a bond above it. The hardware address
+ * of IPoIB ends with the port GUID, and so does the port's GID; IPoIB children have the same GUID. For Ethernet, the
+ * GID table names the netdev. But the named netdev may be in another namespace (the VF of a pod), so check whether our
+ * netdev of this name is the port's. The GID table of iWARP names no netdev before Linux 6.6: then the device or the
+ * MAC decides. */
 static gboolean is_of_port_or_above(const Port *port, const GArray *links, const IbhLink *link)
 {
     if (link->type == ARPHRD_INFINIBAND && !ibh_ip_is_unicast(&port->gid)) /* all zeros: the table is empty */
@@ -107,8 +108,8 @@ static void find_links_of_port(Port *port, GArray *links)
 {
     gboolean found = FALSE;
 
-    /* Each entry costs an open(): stop at the first netdev of this namespace that has no master. After a port of a
-     * bond, a later entry may name the bond. */
+    /* Each entry costs an open(): stop at the first netdev of this namespace that has no master. If an entry names a
+     * netdev with a master, read on, because a later entry may name the master, a bond. */
     for (int i = 0; i < N_NDEVS && !found; i++) {
         char name[IBH_NDEV_LEN];
 
@@ -144,7 +145,7 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error)
             find_links_of_port(&port, links);
         }
     }
-    /* VLANs come late in the GID table; they have the port of their parent. */
+    /* VLANs come late in the GID table, which we do not read to its end: they get the port of their parent. */
     IBH_EACH (IbhLink, link, links) {
         if (link->rdma[0])
             g_hash_table_insert(parents, GINT_TO_POINTER(link->ifindex), link);
@@ -176,6 +177,8 @@ gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT
     const int length = (int)strcspn(port, "/"); /* of "mlx5_1" in "mlx5_1/1" */
     g_autofree char *path = ibh_tree_real(tree, DEVICE "/device", length, port), *address = NULL;
 
+    /* Software devices have no link "device" since Linux 5.11. Before Linux 5.11, this link leads to the hardware of
+     * their netdev or to a virtual device; the file "parent" shows that the device is rxe. */
     if (!path || g_str_has_prefix(path, "devices/virtual/") || ibh_tree_has(tree, DEVICE "/parent", length, port))
         return FALSE;
     address = g_path_get_basename(path);

@@ -257,12 +257,13 @@ static const char *find_below(const char *path, const char *directory)
 #define BENEATH 0x08 /* RESOLVE_BENEATH: do not follow links out of the directory */
 #define N_TRIES 100  /* openat2() fails with EAGAIN if something was renamed meanwhile */
 
-/* Looks at a file below a directory without opening the file (O_PATH). Linux before 5.6 lacks openat2(), and old
- * seccomp filters refuse openat2() with EPERM. Then use openat(), which follows links anywhere. So reject a file
- * outside of the directory. In a directory that is not `trusted`, also reject a file that not all users may read. */
+/* Looks at a file below a directory without opening the file (O_PATH). Returns a descriptor, or -1 and errno. Linux
+ * before 5.6 lacks openat2(), and old seccomp filters refuse openat2() with EPERM. Then use openat(), which follows
+ * links anywhere. So reject a file outside of the directory. In a directory that is not `trusted`, also reject a file
+ * that not all users may read. */
 static int look_below(const IbhTreeRoot *from, const char *path, int flags)
 {
-    const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH};
+    const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH}; /* open_how: flags, mode, resolve */
     g_autofree char *place = NULL;
     int fd = -1;
 
@@ -300,8 +301,8 @@ int ibh_tree_look(const IbhTree *tree, const char *path, int flags, struct stat 
     return -1;
 }
 
-/* Opens a file (`type` is S_IFREG) or a directory (S_IFDIR). Returns -1 and errno on an error, or if a path in a copy
- * has another type. */
+/* Opens a file (`type` is S_IFREG) or a directory (S_IFDIR). Returns -1 and errno on an error. In a copy, another type
+ * is an error, too (ENOTDIR). */
 static int open_in_tree(const IbhTree *tree, const char *path, mode_t type)
 {
     g_autofree char *full = g_strconcat("/", path, NULL);

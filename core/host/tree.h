@@ -14,28 +14,29 @@
 /* ---- files that root relies on: no other user may have written them ---- */
 
 /* Reads a regular file of at most 1 MiB. It must belong to root (or to the user that runs us without privileges), and
- * no other user may be able to write it. A missing file is G_FILE_ERROR_NOENT. `ret_public` (or NULL) is the result of
- * ibh_file_is_public(). */
+ * no other user may be able to write it. If the file is missing, the error is G_FILE_ERROR_NOENT. `ret_public` (or
+ * NULL) gets the result of ibh_file_is_public(). */
 GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error);
 #define IBH_FOR_ALL 0644 /* all users may read the file */
 #define IBH_FOR_ROOT 0600
 /* Writes a new file of this mode and renames it: readers see the old text or the whole new text, even after a crash. */
 gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error);
 
-/* TRUE if a file or directory belongs to root or to the user that runs us, and its mode lets nobody else write. */
+/* TRUE if the file or directory with this status belongs to root or to the user that runs us, and its mode lets nobody
+ * else write. `path` is only for the text of the error. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);
 /* TRUE if all users may read this open file or directory, and enter each directory of its path. Quote no line of a
  * file that is not public: a user who may run us as root with any file (sudo) could read the line in our messages. */
 gboolean ibh_file_is_public(int fd);
 
-/* Both set an error from errno and return FALSE. The first says "PATH: cannot be read: …", with advice; the second, for
- * our own files, "cannot write /run/…: No space left on device". */
+/* Both set an error from errno and return FALSE. ibh_file_fail() says "PATH: cannot be read: …", with advice.
+ * ibh_file_cannot(), for our own files, says "cannot write /run/…: No space left on device" if `doing` is "write". */
 gboolean ibh_file_fail(const char *path, GError **error);
 gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
 
 /* ---- trees ---- */
 
-/* A directory of a copy, below which we find its files. */
+/* A directory below which we look for files of a copy. */
 typedef struct {
     int fd;           /* opened with O_PATH; -errno if that failed */
     char *path;       /* with all links resolved, "" for "/"; NULL if unknown */
@@ -64,6 +65,7 @@ G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, co
  * many open files) in tree->problem: if a device that cannot be read for a moment counted as absent, its NIC would no
  * longer be a rail. */
 gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line);
+/* TRUE if the path exists and, if it is a link, leads to something that exists. An error counts as FALSE. */
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
 /* Resolves the links of a path. Returns where the path leads, relative to sys, such as "devices/pci0000:3a/…"; NULL if
  * the path is missing or leads out of sys. */

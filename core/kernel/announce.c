@@ -27,9 +27,10 @@ static gboolean set_error_from_errno(const char *what, GError **error)
     return FALSE;
 }
 
+/* Sends an unsolicited advertisement of `ip` to all nodes of the link, with `ip` as its source. */
 static gboolean announce_icmp6(const IbhLink *link, const IbhIp *ip, GError **error)
 {
-    const int hops = 255; /* receivers drop advertisements that a router may have forwarded */
+    const int hops = 255; /* receivers drop an advertisement with fewer hops: a router may have forwarded it */
     struct sockaddr_in6 from = {.sin6_family = AF_INET6, .sin6_scope_id = (guint32)link->ifindex}, all_nodes = from;
     guint8 packet[IBH_NA_MAX];
     const gsize length = ibh_na_announcement(link, ip, packet);
@@ -66,7 +67,7 @@ gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, 
     if (!length)
         return TRUE; /* without a hardware address, there is nothing to announce */
     if (*packet_socket < 0)
-        *packet_socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        *packet_socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* 0: receives nothing */
     if (*packet_socket < 0)
         return set_error_from_errno("cannot open a packet socket", error);
     memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);

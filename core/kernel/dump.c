@@ -5,7 +5,8 @@
 
 #define DUMP_TRIES 8
 
-/* TRUE if the elements of `array` from `first` on are those of `earlier`. */
+/* TRUE if the elements of `array` from index `first` on equal the elements of `earlier`, in the same order. `earlier`
+ * is the dump before this one; NULL if there was none. */
 static gboolean repeats_earlier(const GArray *earlier, const GArray *array, guint first, GCompareFunc compare)
 {
     const guint size = g_array_get_element_size((GArray *)(guintptr)array);
@@ -20,10 +21,10 @@ static gboolean repeats_earlier(const GArray *earlier, const GArray *array, guin
 }
 
 /* If links or addresses change during their dump, some may be missing or come twice, and the kernel sets
- * NLM_F_DUMP_INTR: then read again from the start. The kernel continues a dump of rules or of IPv6 routes at a
- * position, and sets no flag. If another program adds or deletes a rule or route between two datagrams, the dump
- * repeats or skips one. A run that misses a rule or route may take down a rail. So, with `compare`, read a dump of
- * several datagrams until two dumps in a row are equal. */
+ * NLM_F_DUMP_INTR: then read again from the start. For rules and IPv6 routes, the kernel sets no flag: after each
+ * datagram, it only remembers a position in its list. If another program adds or deletes a rule or route between two
+ * datagrams, the dump repeats or skips a rule or route. A run that misses a rule or route may take down a rail. So,
+ * with `compare`, read a dump of several datagrams until two dumps in a row are equal. */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error)
 {
@@ -39,14 +40,14 @@ gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
             earlier = g_array_new(FALSE, FALSE, g_array_get_element_size(array));
             g_array_append_vals(earlier, array->data + (gsize)before * g_array_get_element_size(array),
                                 array->len - before);
-            /* go on as after an interrupted dump; the caller sees this error only after the last attempt */
+            /* Read again, as after an interrupted dump. The caller sees this error only after the last attempt. */
             g_set_error_literal(&local, IBH_NETLINK_ERROR, EINTR, "they kept changing while they were read");
         }
         g_array_set_size(array, before);
         if (local->code != EINTR || attempt == DUMP_TRIES)
             break;
         g_clear_error(&local);
-        nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ;
+        nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ; /* libnl gives the repeated request a new number */
         g_usleep((gulong)(attempt - 1) * 1000);
     }
     nlmsg_free(message);

@@ -27,10 +27,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhMessage, nlmsg_free)
 
 #define IBH_RECEIVE_SIZE (32 * 1024) /* the kernel's limit for one datagram of a dump */
 
-/* Runs for each object of an answer. Returns FALSE if the message is malformed, or to stop reading. */
+/* Runs for each object of an answer. Returns FALSE if the message is malformed, or to stop reading; either makes
+ * ibh_netlink_talk() fail. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
-/* Sends a request and reads the whole answer. Fails with EINTR if the kernel's state changed during the dump. */
+/* Sends a request and reads the whole answer. `each` is NULL for a change, whose answer has no objects. On failure, the
+ * code of the error is the errno with which the kernel refused the request; EINTR if the kernel's state changed during
+ * the dump; EIO or EBADMSG if the request could not be sent, or the answer not be read (see also IBH_ANSWER_LOST). */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
@@ -40,23 +43,32 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
  * "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error);
-/* `fixed` is the message's own header, such as a struct rtmsg; attributes follow it. */
+/* Makes a request; adds NLM_F_REQUEST to `flags`. `fixed`, of `size` bytes, is the header that messages of this type
+ * have, such as a struct rtmsg. The caller appends the attributes. */
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
-/* Reads a message about a route, whose nexthops and metrics the pool keeps. Returns FALSE if the message is malformed.
- */
+/* Reads a message about a route. The pool keeps the route's nexthops and metrics. Returns FALSE if the message is
+ * malformed. */
 gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
+/* Gives the route this list of nexthops (IbhHop), which the pool keeps, and the ifindex of the first nexthop. */
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
-/* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops.
- * `objects` (or NULL) keeps what was read, by the object's id, so each object is read once for many routes. */
+/* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops. If the
+ * object has gone, the route stays without nexthops. `objects` (id of an object → IbhRoute with this object) keeps what
+ * was read, so that an object is read only once for many routes; NULL for a single route. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRoute *route);
 
-/* ---- attributes: an absent or short attribute reads as `otherwise`, 0, AF_UNSPEC, a prefix of zeros or "" ---- */
+/* ---- attributes ---- */
 
-static inline gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attributes, int max)
+/* Finds the attributes, which follow a header of `size` bytes, such as a struct rtmsg. Returns FALSE if the message is
+ * malformed. */
+static inline gboolean parse(struct nlmsghdr *header, gsize size, struct nlattr **attributes, int max)
 {
-    return nlmsg_valid_hdr(header, (int)fixed) && nlmsg_parse(header, (int)fixed, attributes, max, NULL) >= 0;
+    return nlmsg_valid_hdr(header, (int)size) && nlmsg_parse(header, (int)size, attributes, max, NULL) >= 0;
 }
+
+/* `attribute` and `nest` may be NULL in all functions below. If an attribute is absent or too short, find_in() returns
+ * NULL, get_u32() `otherwise`, get_u8() 0, get_ip() the family AF_UNSPEC, get_prefix() an address of zeros with the
+ * given length, and get_string() "". */
 
 static inline struct nlattr *find_in(struct nlattr *nest, int type)
 {

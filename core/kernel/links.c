@@ -28,7 +28,7 @@ static gint32 get_conf(struct nlattr *conf, int index)
     return value;
 }
 
-/* A message about a link contains the link's sysctls, so we need not read a file for each. */
+/* A message about a link contains the link's sysctls, so we need not read a file for each sysctl. */
 static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 {
     static const int indices[IBH_N_SYSCTLS] = {
@@ -76,14 +76,17 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
     info_data = find_in(attributes[IFLA_LINKINFO], IFLA_INFO_DATA);
     if (g_str_equal(link.kind, "vrf"))
         link.vrf = get_u32(find_in(info_data, IFLA_VRF_TABLE), 0);
+    /* With IFLA_LINK_NETNSID, IFLA_LINK is an index of another namespace. */
     if (!attributes[IFLA_LINK_NETNSID] && (g_strv_contains(stacked, link.kind) || link.type == ARPHRD_INFINIBAND))
         link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
     if (link.parent == link.ifindex)
-        link.parent = 0;
+        link.parent = 0; /* IFLA_LINK names the link itself: no link is below */
     /* A representor's port has the name of another function, "pf0vf3" or "c1pf0sf8"; the uplink's own port is "p0". */
     get_string(attributes[IFLA_PHYS_PORT_NAME], port, sizeof port);
     link.representor = attributes[IFLA_PHYS_SWITCH_ID] &&
                        (g_str_has_prefix(port, "pf") || (port[0] == 'c' && g_ascii_isdigit(port[1])));
+    /* Announcements need a broadcast address, too. Without one of the same length, the link counts as a link without a
+     * hardware address. */
     own = attributes[IFLA_ADDRESS];
     broadcast = attributes[IFLA_BROADCAST];
     if (own && broadcast && nla_len(own) <= IBH_LLADDR_MAX && nla_len(broadcast) == nla_len(own)) {
@@ -165,6 +168,7 @@ static void append_address(struct nl_object *object, void *data)
         g_array_append_vals(data, &address, 1);
 }
 
+/* libnl-route-3 makes an object of the message; core/README.md says why. */
 static gboolean on_address(struct nlmsghdr *header, gpointer data)
 {
     g_autoptr(IbhMessage) message = nlmsg_convert(header);
@@ -172,7 +176,7 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     if (!message)
         g_error("out of memory");
     nlmsg_set_proto(message, NETLINK_ROUTE);
-    return nl_msg_parse(message, append_address, data) >= 0; /* libnl-route-3 makes an object of the message */
+    return nl_msg_parse(message, append_address, data) >= 0; /* calls append_address() */
 }
 
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error)

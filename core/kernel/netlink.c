@@ -18,7 +18,7 @@
 
 #define ERRNO_MAX 4095 /* the kernel's MAX_ERRNO */
 
-/* Why an answer could not be read, or NULL. */
+/* Why an answer could not be read: one of these texts; NULL if the answer could be read. */
 typedef const char *Problem;
 static const char UNREADABLE[] = "a message from the kernel could not be read";
 static const char OVERRUN[] = "cannot read the answer: the kernel dropped a part of it";
@@ -32,8 +32,8 @@ typedef struct {
     gpointer data;
     gboolean done;
     gboolean changed; /* the kernel's state changed during the dump */
-    int error;        /* the kernel's errno */
-    char words[200];  /* the kernel's error text */
+    int error;        /* the errno with which the kernel refused the request; 0 if it did not refuse */
+    char words[200];  /* the kernel's text about the error; "" if there is none */
 } Exchange;
 
 static gboolean set_nl_error(GError **error, const char *doing, int nl_error)
@@ -42,7 +42,8 @@ static gboolean set_nl_error(GError **error, const char *doing, int nl_error)
     return FALSE;
 }
 
-/* Opens the socket, or opens it again with the same port, by which --watch recognises our own changes. */
+/* Opens the socket, or closes it and opens it again. The port stays the same: by the port, --watch recognises our own
+ * changes. */
 static gboolean connect_socket(IbhNetlink *netlink, GError **error)
 {
     const int on = 1;
@@ -57,9 +58,9 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
     fd = nl_socket_get_fd(netlink->socket);
     /* The kernel answers before sendmsg() returns, so do not wait long: an answer that is missing will never come. */
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    /* A kernel before 4.20 lacks the first option: it sends unfiltered dumps, and the readers filter them. */
+    /* A kernel before 4.20 lacks strict checking: it sends unfiltered dumps, and the readers filter them. */
     netlink->strict = setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0;
-    (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
+    (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on); /* errors come with a text */
     return TRUE;
 }
 
@@ -98,9 +99,10 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
 
 /* ---- an exchange ---- */
 
-/* NLMSG_DONE ends a dump; NLMSG_ERROR answers a change, or refuses any request. Each has an error number, which may be
- * 0; in an NLMSG_ERROR, the request follows, or only its header. Attributes come last, such as the error text. Returns
- * FALSE if the message is malformed. */
+/* Reads the message that ends an answer. NLMSG_DONE ends a dump; NLMSG_ERROR answers a change, or refuses any request.
+ * Each begins with an error number: 0 for success, else a negative errno. In an NLMSG_ERROR, the request follows, or
+ * with NLM_F_CAPPED only the request's header. Attributes, such as the error text, come last. Returns FALSE if the
+ * message is malformed. */
 static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
 {
     const struct nlmsgerr *answer = nlmsg_data(header);
@@ -124,6 +126,8 @@ static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
     return TRUE;
 }
 
+/* Reads datagrams until the answer is complete. Returns NULL if the answer could be read, even if the answer is that
+ * the kernel refuses the request (exchange->error). */
 static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
 {
     struct nlmsghdr *header;
@@ -177,6 +181,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
         return set_nl_error(error, "cannot send a request", result);
     netlink->datagrams = 0;
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
+    /* RTM_GETx asks for objects of the type RTM_NEWx; the distance between the two numbers is the same for all x. */
     exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive_answer(netlink, &exchange);
     if (problem) {

@@ -19,18 +19,20 @@ IbhNetlink *ibh_netlink_open(GError **error);
 void ibh_netlink_close(IbhNetlink *netlink);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 
-/* Both return the cookie of the socket's network namespace, which identifies the namespace until the next boot; 0 if
- * the kernel is older than 5.14. */
+/* These two functions return the cookie of the socket's network namespace, which identifies the namespace until the
+ * next boot. They return 0 if the kernel is older than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd);
-/* Returns the number of the network namespace of a process ("1", "self"), which no other namespace has at the same
- * time; after this namespace has gone, the kernel may reuse the number. Returns 0 if the number is unknown. */
+/* Returns a number for the network namespace of a process ("1", "self"). Two namespaces never have the same number at
+ * the same time; but after a namespace has gone, a new namespace may get its number. Returns 0 if the number is
+ * unknown. */
 guint64 ibh_netns_number(const char *process);
 
 /* ---- reading: functions append to an array, for both families unless an argument names the family ---- */
 
-/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. Runs before a route's nexthop object is
- * read, and, unless that skips the route, again afterwards. */
+/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. Runs for each route before its nexthop
+ * object is read (then the route may still lack its nexthops). Unless this call returns FALSE, runs again afterwards.
+ */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {
@@ -49,7 +51,8 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* Reads the unicast routes of the main table through these NICs (int), a multipath route as one part for each NIC. */
+/* Reads the unicast routes of the main table through these NICs. `ifindexes` is an array of int. Of a multipath route,
+ * appends one part (ibh_route_part()) for each of these NICs. `keep` and `of` are those of IbhRouteFilter. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error);
 
@@ -58,25 +61,27 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, gboolean proxies, GArray *neighbours,
                                      GError **error);
 
-/* Reads a message about a rule, whose fixed header the caller has checked. */
+/* Reads a message about a rule. The caller has checked that the message has a whole struct fib_rule_hdr. */
 IbhRule ibh_rule_of(struct nlmsghdr *header);
 
 /* ---- writing ---- */
 
-/* Runs an operation on a rule, a route or neighbours. Also succeeds if a rule to add is there already, or if something
- * to delete is not there. (Adding a route that is there already fails.) An announcement is the kernel's own
- * gratuitous ARP, which works only for the address that the kernel would choose as the source (IbhOp.by_kernel). */
+/* Runs an operation of any type but sysctl-set. Also succeeds if a rule to add is there already, or if something to
+ * delete is not there. (Adding a route that is there already fails.) To announce an address, makes the kernel send its
+ * own gratuitous ARP. This works only for an address that the kernel would choose as the source (IbhOp.by_kernel). */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
-/* Adds a neighbour entry, which makes the kernel ask for the address; without `add`, deletes the entry. */
+/* With `add`, adds a neighbour entry, which makes the kernel ask for the address; fails if there is an entry already.
+ * Without `add`, deletes the entry; succeeds if there is none. */
 gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error);
 
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
 /* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link; succeeds without
- * sending if the link has no hardware address. Closing a packet socket takes some milliseconds (an RCU grace period).
- * So the caller keeps one `packet_socket`, -1 at first, for the whole run, and where the kernel's own ARP will do,
- * calls ibh_netlink_execute() instead, which needs no such socket. */
+ * sending if the link has no hardware address. The first gratuitous ARP opens `*packet_socket`, which must be -1 until
+ * then. To close a packet socket takes some milliseconds (an RCU grace period), so the caller keeps this socket for the
+ * whole run. If the kernel's own ARP can announce the address, the caller should rather call ibh_netlink_execute(),
+ * which needs no packet socket. */
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Nexthop objects (ip nexthop). With nexthop_compat_mode=0, a route names only its object, neither gateway nor device;
- * so ask the kernel for the object, and for the members of a group.
+ * Nexthop objects (ip nexthop). With the sysctl nexthop_compat_mode=0, the kernel reports a route with the id of its
+ * object, and without gateway and device. So ask the kernel for the object and, if the object is a group, for each
+ * member of the group.
  */
 #include "kernel/dump.h"
 #include "kernel/netlink.h"
@@ -39,7 +40,7 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Returns FALSE if the object has gone, or if the kernel has no nexthop objects (before 5.3). */
+/* Returns FALSE if the object cannot be read: it has gone, or the kernel has no nexthop objects (before 5.3). */
 static gboolean read_object(IbhNetlink *netlink, guint32 id, Object *object)
 {
     const struct nhmsg fixed = {.nh_family = AF_UNSPEC};
@@ -55,7 +56,7 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
     const gpointer id = GUINT_TO_POINTER(route->object);
     const IbhRoute *earlier; /* a route with the same object */
     Object object = {.members = members};
-    guint n;
+    guint n_members;
 
     if (!route->object || route->ifindex || route->type != RTN_UNICAST)
         return;
@@ -70,12 +71,13 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
     }
     if (!read_object(netlink, route->object, &object))
         return;
-    n = members->len;
-    for (guint i = 0; i < n; i++) {
+    /* If the object is a group, its members are the route's nexthops, except a member that has gone meanwhile. */
+    n_members = members->len;
+    for (guint i = 0; i < n_members; i++) {
         if (read_object(netlink, g_array_index(members, struct nexthop_grp, i).id, &object))
             g_array_append_val(hops, object.hop);
     }
-    if (n) {
+    if (n_members) {
         ibh_route_set_hops(route, hops, netlink->pool);
     } else {
         route->ifindex = object.hop.ifindex;

@@ -5,7 +5,8 @@
 
 #include <linux/rtnetlink.h>
 
-/* RTA_VIA is a gateway of the other family: BGP unnumbered has IPv6 gateways for IPv4 prefixes. */
+/* RTA_VIA is a gateway whose family is not the route's: BGP unnumbered has IPv6 gateways for IPv4 prefixes. If an
+ * RTA_VIA is not IPv6, we read no gateway. */
 static IbhIp get_gateway(struct nlattr *gateway, struct nlattr *via, int family)
 {
     const struct rtvia *other = via ? nla_data(via) : NULL;
@@ -17,6 +18,7 @@ static IbhIp get_gateway(struct nlattr *gateway, struct nlattr *via, int family)
     return ibh_ip_from_bytes(AF_INET6, other->rtvia_addr);
 }
 
+/* Reads the nexthops of a multipath route. */
 static void get_hops(struct nlattr *multipath, GHashTable *pool, IbhRoute *route)
 {
     const struct rtnexthop *hop = nla_data(multipath);
@@ -109,7 +111,7 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
 
     if (!ibh_route_read(header, dump->pool, &route))
         return FALSE;
-    if (route.expires < 0) /* the kernel lists such a route until its next collection, but does not use it */
+    if (route.expires < 0) /* expired: the kernel lists the route until the next garbage collection, but ignores it */
         return TRUE;
     if (route.cached != filter->cached || (route.family != AF_INET && route.family != AF_INET6))
         return TRUE;
@@ -139,21 +141,22 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
         nla_put_u32(message, RTA_TABLE, filter->table);
     if (filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
-    /* The kernel continues a dump of IPv4 routes at an address, and at a position among the routes that begin there.
-     * So only a change at that very address, at that moment, can make the dump skip a route. This is rare enough to
-     * read IPv4 routes once. */
+    /* In each datagram, the kernel continues a dump of an IPv4 table at an address, and at a position among the routes
+     * whose prefixes begin at this address. So only a change of such a route, between two datagrams, can make the dump
+     * skip a route. This is rare enough to read IPv4 routes once. */
     if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes,
                           filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error)) {
         if (!dump.is_cut)
             return FALSE;
         g_clear_error(error); /* more routes than the limit: none is appended, and that is no error */
     }
+    /* Now that the dump is over, the socket is free for questions about nexthop objects. */
     n = dump.before;
     for (guint i = n; i < routes->len; i++) {
         IbhRoute *route = &g_array_index(routes, IbhRoute, i);
 
         ibh_route_resolve_nexthop(netlink, objects, route);
-        /* Ask again: on_route() asked before the nexthops of an object were known. */
+        /* Call `keep` again: on_route() called it before the nexthops of an object were known. */
         if (!filter->keep || filter->keep(filter->of, route))
             g_array_index(routes, IbhRoute, n++) = *route;
     }
@@ -164,8 +167,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error)
 {
-    /* Only a strict kernel can send the routes of one NIC alone. They usually fit into one datagram, and then no second
-     * dump follows (ibh_netlink_dump()). */
+    /* Only a strict kernel can send the routes of one NIC alone. These routes usually fit into one datagram, and then
+     * no second dump is needed (ibh_netlink_dump()). From other kernels, read the whole table once. */
     const gboolean one_by_one = netlink->strict;
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);

@@ -12,7 +12,8 @@
 #define RULE_DPORT_MASK 29
 #define RULE_DSCP_MASK 30
 
-/* Attributes that we copy as they are: the size, the offset in IbhRule, and the selector. */
+/* Attributes whose value we copy as it is: the size of the value, the offset of the member in IbhRule, and the bit that
+ * the attribute sets in IbhRule.selectors (0 if none). */
 #define FIELD(member, selector) sizeof(((IbhRule *)0)->member), G_STRUCT_OFFSET(IbhRule, member), selector
 
 static const struct {
@@ -34,7 +35,8 @@ static const struct {
     [RULE_DSCP_MASK] = {FIELD(by.dscp_mask, 0)}, /* only with RULE_DSCP */
 };
 
-/* Reads an attribute by hand, because libnl's rule objects drop FRA_SUPPRESS_IFGROUP, which holds our mark. */
+/* Reads an attribute into the rule. libnl's rule objects would not do: they drop FRA_SUPPRESS_IFGROUP, which has our
+ * mark. */
 static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
 {
     const guint type = (guint)nla_type(attribute);
@@ -52,10 +54,10 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
     case FRA_DST:
         rule->to = get_prefix(attribute, info->family, info->dst_len);
         break;
-    case FRA_SUPPRESS_PREFIXLEN: /* each negative length suppresses nothing, as if absent; of the ifgroups, only -1 */
+    case FRA_SUPPRESS_PREFIXLEN: /* a negative length suppresses nothing: read it as absent */
         rule->suppress_prefixlength = MAX((gint32)get_u32(attribute, G_MAXUINT32), -1);
         break;
-    case FRA_SUPPRESS_IFGROUP:
+    case FRA_SUPPRESS_IFGROUP: /* only -1 suppresses nothing; any other number is a group */
         rule->suppress_ifgroup = get_u32(attribute, G_MAXUINT32);
         if (rule->suppress_ifgroup == G_MAXUINT32)
             rule->suppress_ifgroup = -1;
@@ -74,6 +76,7 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
     case RULE_DSCP:
         rule->selectors |= IBH_SELECT_TOS;
         rule->by.tos = (guint8)(get_u8(attribute) << 2);
+        /* All bits, unless the kernel also sends RULE_DSCP_MASK, before or after this attribute. */
         if (!rule->by.dscp_mask)
             rule->by.dscp_mask = IBH_DSCP_ALL;
         break;

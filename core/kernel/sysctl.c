@@ -77,7 +77,7 @@ gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, I
         if (ioctl(nl_socket_get_fd(netlink->socket), SIOCGIFNAME, &now) < 0)
             problem = errno;
         else if (!g_str_equal(now.ifr_name, name))
-            problem = EAGAIN;
+            problem = EAGAIN; /* try again with the new name */
         else if (fd >= 0 && write(fd, text, strlen(text)) < 0)
             problem = errno;
         if (fd >= 0)

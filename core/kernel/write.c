@@ -37,8 +37,8 @@ static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
         put_ip_attribute(change, type, &prefix->ip);
 }
 
-/* Sends the change, waits for the answer, and frees the message. `as_wanted` is the errno that means "already so", or
- * 0. */
+/* Sends the change, waits for the answer, and frees the message. If the kernel answers with the errno `as_wanted`, what
+ * we want is so already, and the function succeeds; 0 if there is no such errno. */
 static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wanted, GError **error)
 {
     g_autoptr(IbhMessage) message = change->message;
@@ -57,8 +57,8 @@ static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wa
 
 /* ---- rules ---- */
 
-/* Send every attribute that the rule has, even to delete the rule: the kernel takes a missing attribute for a wildcard.
- * FRA_TABLE overrides the 8-bit table in the header. */
+/* Adds or deletes a rule of ours. Sends every attribute of the rule, even to delete the rule: the kernel takes a
+ * missing attribute for a wildcard. FRA_TABLE overrides the 8-bit table in the header. */
 static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean add, GError **error)
 {
     const struct fib_rule_hdr fixed = {.family = (guint8)rule->family,
@@ -83,7 +83,8 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
 
 /* ---- routes ---- */
 
-/* All nexthops of our multipath routes (main=spread) are on link and have the same weight. */
+/* A nexthop is sent as a device alone: all nexthops of our multipath routes (main=spread) are on link and have the same
+ * weight. */
 static void put_hops(Change *change, const IbhRoute *route)
 {
     struct nlattr *list = nla_nest_start(change->message, RTA_MULTIPATH);
@@ -150,7 +151,7 @@ gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifi
     return send_change(netlink, &change, add ? 0 : ENOENT, error);
 }
 
-/* Deletes the IPv4 entries of a NIC, but keeps those of administrators and control planes. */
+/* Deletes the IPv4 neighbour entries of a NIC, except those that ARP would not restore (IbhNeighbour.fixed). */
 static gboolean flush_neighbours(IbhNetlink *netlink, int ifindex, GError **error)
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
@@ -174,8 +175,9 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
     case IBH_OP_NEIGH_DEL:
         return flush_neighbours(netlink, op->ifindex, error);
     case IBH_OP_ANNOUNCE:
-        /* Makes the kernel send an ARP request at once: "who has ADDR, tell ADDR". No host answers; delete the entry
-         * before the kernel asks again. Fails if an administrator has an entry for the address. */
+        /* A new entry for the NIC's own address makes the kernel send an ARP request at once: "who has ADDR, tell
+         * ADDR". No host answers, so delete the entry before the kernel asks again. Fails if there is an entry for the
+         * address already, such as an administrator's. */
         return ibh_netlink_change_neighbour(netlink, TRUE, op->ifindex, &op->ip, error) &&
                ibh_netlink_change_neighbour(netlink, FALSE, op->ifindex, &op->ip, error);
     case IBH_OP_ROUTE_ADD:

@@ -20,7 +20,7 @@ gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom,
     ibh_put16(frame + 6, ARPOP_REQUEST);
     memcpy(frame + 8, link->lladdr, length);
     memcpy(frame + 8 + length, from->bytes, 4);
-    memset(frame + 12 + length, 0, length); /* unknown */
+    memset(frame + 12 + length, 0, length); /* the hardware address of `whom` is not known */
     memcpy(frame + 12 + 2 * length, whom->bytes, 4);
     return 16 + 2 * length;
 }
@@ -46,7 +46,8 @@ gsize ibh_nd_packet(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 op
     return 24 + units * 8;
 }
 
-/* Set the router flag if we forward: without the flag, peers would drop us from their list of default routers. */
+/* Sets the router flag if this host forwards: without the flag, peers would remove this host from their list of default
+ * routers. */
 gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX])
 {
     gsize length = ibh_nd_packet(link, ip, ND_NEIGHBOR_ADVERT, ND_OPT_TARGET_LINKADDR, packet);

@@ -17,7 +17,7 @@
 #define IBH_MARK 0x6962686bu
 
 #define IBH_TABLE_SPREAD 940u        /* the table of main=spread (plan/spread.c) */
-#define IBH_TABLE_DEFAULTS 2000u     /* D = T + 2000, the table of a rail's default route */
+#define IBH_TABLE_DEFAULTS 2000u     /* D, the table of a rail's default route, is T + 2000 */
 #define IBH_PRIORITY_DEFAULTS 32765u /* our rule that leads to D: after the rules of VPNs, before main */
 #define IBH_PRIORITY_MAIN 32766u     /* the kernel's rule that leads to main */
 #define IBH_TABLE_MAIN 254u
@@ -49,10 +49,12 @@ gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 guint ibh_ip_hash(gconstpointer ip);            /* a GHashFunc for IbhIp */
 gboolean ibh_ip_is_unicast(const IbhIp *ip);    /* not multicast, loopback, 0/8, 240/4 or ::/120 */
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
-gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly every link has one, so it makes no rail */
+gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly all links have such addresses; none makes a rail */
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
+/* Reads ADDRESS/LENGTH, and clears the host bits; an ADDRESS alone is the prefix of a single host. Returns FALSE for
+ * any other text. */
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
@@ -79,7 +81,7 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
 
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
-gboolean ibh_iface_name_is_valid(const char *name); /* TRUE if the kernel accepts it for a netdev */
+gboolean ibh_iface_name_is_valid(const char *name); /* TRUE if the kernel accepts the name for a netdev */
 /* FALSE for "all" and "default". A netdev may have such a name, but /proc/sys/net/ipv4/conf/all and conf/default belong
  * to no netdev, so a netdev with such a name has no sysctls. */
 gboolean ibh_iface_name_has_sysctls(const char *name);
@@ -94,7 +96,7 @@ typedef struct {
     guint flags;  /* IFF_* */
     gboolean carrier;
     int master;          /* ifindex; 0 if there is none */
-    guint32 group;       /* the link group, which a rule can suppress (suppress_ifgroup); 0 is the default */
+    guint32 group;       /* the link group, 0 by default; a rule's suppress_ifgroup names a group */
     int mtu;             /* bytes; 0 if unknown */
     int mtu6;            /* the largest packet that IPv6 sends, in bytes; 0 if unknown */
     gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
@@ -105,9 +107,9 @@ typedef struct {
     gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank); always
                                 FALSE for a link that neither has an RDMA port nor is InfiniBand */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
-    char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; "" unless ibh_known_link() may have to compare it */
+    char slot[IBH_SLOT_LEN]; /* as in IbhKnownRail; "" if ibh_known_link() need not compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
-    guint lladdr_len;
+    guint lladdr_len;                                /* 0 if the link has no hardware address */
     guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* IPv4 sysctls of the NIC that ib-hook only reads */
@@ -133,7 +135,8 @@ typedef struct {
     gboolean noprefixroute; /* the kernel adds no route to the subnet */
     gboolean dynamic;       /* has a finite lifetime, or the kernel made it from a router's prefix */
     gboolean tentative;     /* IPv6: DAD has failed, or still runs and the address is not optimistic. We add nothing for
-                               such an address; what it needs after DAD may stay (waits_for_dad()). */
+                               such an address; the rules and routes that it needs after DAD may stay
+                               (waits_for_dad()). */
     gboolean failed;        /* IPv6: DAD found another host with this address */
     gboolean deprecated;    /* IPv6: new connections should not use the address */
 } IbhAddress;
@@ -205,9 +208,10 @@ typedef struct {
 } IbhHop;
 
 /* A pool stores the lists of nexthops and metrics of routes, and equal lists only once. An IbhRoute does not own its
- * lists, so it can be copied like a plain value. It is valid as long as the pool. */
+ * lists, so an IbhRoute can be copied like a plain value, and is valid as long as the pool. */
 GHashTable *ibh_pool_new(void);
-gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size); /* NULL if size is 0 */
+/* Returns the pool's copy of `data`; NULL if `size` is 0. */
+gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size);
 
 /* If you add a member that our own routes use, add it to kernel/read.c, kernel/write.c and ibh_route_compare(). The
  * kernel has to report the attribute as we sent it; otherwise each event would replace the route again. */
@@ -220,11 +224,11 @@ typedef struct {
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
     int ifindex;           /* 0 if the route is neither unicast nor broadcast, or if its nexthop object has gone; for a
-                              multipath route, that of its first nexthop */
+                              multipath route, the ifindex of its first nexthop */
     IbhIp gateway;         /* AF_UNSPEC if on link */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
-    guint nexthops;        /* how many; more than 1: multipath; see also ibh_route_part() */
+    guint nexthops;        /* the number of nexthops; more than 1 for a multipath route; see also ibh_route_part() */
     const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route or a group of objects; else NULL */
     guint32 object;        /* the id of a nexthop object (ip nexthop); 0 if there is none */
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
@@ -235,10 +239,11 @@ typedef struct {
     guint metrics_size;    /* 0 if there are none */
 } IbhRoute;
 
-/* Sets `ret_part` to the part of a route that leaves through this NIC: `hops` is NULL, and `nexthops` counts the
- * nexthops through the NIC, without the dead ones of a list. If there are several, `gateway` is that of the last.
- * Returns FALSE if there is none. */
+/* Sets `ret_part` to the part of a route that leaves through this NIC. In the part, `hops` is NULL, and `nexthops` is
+ * the number of nexthops through this NIC, without dead nexthops of a multipath route. If several nexthops lead through
+ * this NIC, `gateway` is the gateway of the last one. Returns FALSE if no nexthop leads through this NIC. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
+/* Gives the route the metrics of `from`, whose pool must live as long as the route. */
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
 /* Appends the metrics that have a word in ip(8): " mtu lock 1400 advmss 1360". */
@@ -254,7 +259,7 @@ const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const Ib
 /* TRUE if family, table, prefix and metric are equal. Then NLM_F_REPLACE with one route replaces the other route,
  * unless one of them is special. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
-/* TRUE if the prefix is longer, or as long and the metric lower, or if `than` is NULL. */
+/* TRUE if the route has the longer prefix, or has an equally long prefix and the lower metric, or if `than` is NULL. */
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
 
 /* ---- the state: what we remember between runs ------------------------------------------------------ */
@@ -273,7 +278,7 @@ typedef struct {
     char iface[IFNAMSIZ];
     int ifindex;
     guint32 table;
-    gboolean is_explicit; /* the number comes from table=, so the NIC does not keep it if table= goes */
+    gboolean is_explicit; /* the number comes from table=; if table= is removed, the NIC does not keep the number */
 } IbhSavedRail;
 
 #define IBH_KNOWN_ADDRESSES 8
@@ -282,10 +287,10 @@ typedef struct {
 typedef enum {
     IBH_IS_THERE,   /* the NIC lacks nothing, and is a rail, or alone in its subnet while partners are away. Or it does
                        not matter what the NIC lacks: it is held or blocked, or has an RDMA port but is no candidate. */
-    IBH_FORGOTTEN,  /* nobody expects a rail any more: manage=no, a port of a bond or bridge, other subnets, or no
-                       partner is left (IbhNic.is_alone_for_good) */
+    IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no, is a port of a bond or bridge, has other
+                       subnets now, or has no partner left (IbhNic.is_alone_for_good) */
     IBH_ON_PURPOSE, /* the administrator took the link down */
-    IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM has it, or ib_ipoib is missing */
+    IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM uses it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
     IBH_LACKS_SUBNET, /* its address has the prefix length of a single host now; another candidate has the subnet */
     IBH_LACKS_CARRIER,
@@ -300,7 +305,7 @@ typedef struct {
     char port[72];                        /* "mlx5_1/1" */
     char slot[IBH_SLOT_LEN];              /* PCI address and port, "0000:81:00.0/1"; `port` if not on PCI */
     char hardware[IBH_HARDWARE_LEN];      /* port GUID or MAC; "" if the entry is only a name with manage=yes */
-    IbhIp addresses[IBH_KNOWN_ADDRESSES]; /* those that it had as a rail, without advertised ones */
+    IbhIp addresses[IBH_KNOWN_ADDRESSES]; /* the addresses that the rail had, except advertised ones */
     guint n_addresses;
     gint64 since; /* when the rail went missing, in seconds since 1970; 0 if it is not missing */
     /* The members below are not saved. */
@@ -334,7 +339,7 @@ typedef struct {
     IbhIp ip;
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len; /* 0 if not resolved (yet) */
-    gboolean fixed;   /* permanent, `no_arp`, or written by a control plane: after a flush, ARP would not restore it */
+    gboolean fixed;   /* permanent, `no_arp`, or written by a control plane: ARP would not restore it after a flush */
     gboolean proxied; /* a proxy entry: this host answers ARP for the address on behalf of another host */
     gboolean no_arp;  /* NUD_NOARP: the kernel never resolves the address; see ibh_neighbour_is_unasked() */
 } IbhNeighbour;
@@ -344,11 +349,12 @@ typedef struct {
     GHashTable *places;  /* ifindex → index in `links` + 1; ibh_snapshot_link() fills it */
     GArray *addresses;   /* IbhAddress, in the kernel's order */
     GArray *rules;       /* IbhRule, in the kernel's order for each family */
-    GArray *routes;      /* IbhRoute: the unicast routes of protocol kernel in all tables (ours and connected routes),
-                            then all other routes of the tables that ibh_scope_tables() returns: the tables that
-                            candidates have, had or may get, and the tables to which a foreign source rule, or a rule
-                            before such a rule, leads packets from a candidate's address. In both parts, the routes of a
-                            table are in the kernel's order. ibh_check_look() appends main's error routes. */
+    GArray *routes;      /* IbhRoute, in two parts. The first part: the unicast routes of protocol kernel in all tables
+                            (ours and connected routes). The second part: all other routes of the tables that
+                            ibh_scope_tables() returns. These are the tables that candidates have, had or may get, and
+                            the tables to which a foreign source rule (ibh_rule_is_of_a_source()), or a rule before such
+                            a rule, leads packets from a candidate's address. Within each part, the routes of a table
+                            are in the kernel's order. ibh_check_look() appends main's error routes. */
     GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; a
                             multipath route as one part for each NIC */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: routes of the main table to candidates' subnets, if
@@ -364,13 +370,13 @@ typedef struct {
     IbhIp from, to;
     int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
     int bound;      /* the NIC that the socket is bound to; 0 if there is none */
-    guint8 neutral; /* IPv4: the IP protocol to ask with, one that the fewest rules name; 0 for ICMP */
+    guint8 neutral; /* IPv4: the IP protocol of the question: one that the fewest rules name; 0 for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
     int error;   /* an errno if the kernel refuses to route the packet; else 0 */
     guint8 type; /* RTN_* */
     int oif;
-    const IbhHop *hops; /* for a multipath route, as in IbhRoute; oif is the first hop's */
+    const IbhHop *hops; /* as in IbhRoute; of a multipath route, oif is the ifindex of the first hop */
     guint32 table;      /* with `match`: the table of the matching route */
     guint length;       /* with `match`: the prefix length of the matching route */
     IbhIp src;          /* the src of the route; AF_UNSPEC if there is none */
@@ -410,10 +416,10 @@ IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
 
-/* Saves the administrator's value of each sysctl that these operations (IbhOp *) have changed, or drops the saved value
- * if the operations have restored it. An entry is a pair: a value that we set, and the administrator's value that it
- * replaced. `done` is FALSE before the operations run. Then earlier entries with other values of ours stay beside the
- * new ones: if the run is killed, either of our values may stand. */
+/* Saves the administrator's value of each sysctl that these operations (IbhOp *) change, or drops the saved value if
+ * the operations restore it. An entry has two values: the value that we set, and the administrator's value, which our
+ * value replaced. `done` is FALSE before the operations run, and TRUE afterwards. Before they run, old entries with
+ * other values of ours stay beside the new entries: if the run is killed, either of our values may stand. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Drops the saved sysctls of NICs that no longer exist. In the other entries, updates names and hardware addresses. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);

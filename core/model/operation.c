@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 static const struct {
-    const char *name, *verb, *done; /* the word for plans, for ip(8), for the journal */
+    const char *name, *verb, *done; /* the name in plans; the verb of ip(8), or NULL; the journal's verb */
     IbhWhat what;
     IbhOpType inverse; /* not used for operations on peers, which have none */
 } FORMS[] = {
@@ -148,7 +148,8 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         [RTN_LOCAL] = "local ",         [RTN_BROADCAST] = "broadcast ", [RTN_ANYCAST] = "anycast ",
         [RTN_MULTICAST] = "multicast ", [RTN_BLACKHOLE] = "blackhole ", [RTN_UNREACHABLE] = "unreachable ",
         [RTN_PROHIBIT] = "prohibit ",   [RTN_THROW] = "throw "};
-    /* The kernel reports the type of a nexthop object as the route's, but refuses a command with type and object. */
+    /* A route with a nexthop object has the object's type. The kernel reports this type, but refuses a command that
+     * names both the type and the object. */
     const char *type = route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type];
     GString *text = g_string_new(type);
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];

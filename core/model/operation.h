@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An operation is one change of the kernel's state, as a value. It has a command that a person can paste and, unless it
- * cannot be taken back, an inverse. Pure.
+ * An operation is one change of the kernel's state, as a value. Each operation has a command that a person can paste.
+ * An operation that can be taken back has an inverse. Pure.
  */
 #pragma once
 
@@ -39,7 +39,9 @@ typedef struct {
     guint step;   /* the first sort key of a plan (plan/order.c) */
     gint64 place; /* the second sort key */
     IbhUnit unit;
-    char iface[IFNAMSIZ]; /* "" if no NIC owns the rule or route any more, and for main=spread */
+    /* The NIC; for an announcement, the NIC that sends. "" and 0 for main=spread, and if no NIC owns the rule or route
+     * any more. */
+    char iface[IFNAMSIZ];
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
@@ -50,11 +52,11 @@ typedef struct {
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set: the present value, the new value */
     IbhIp ip;           /* announce */
-    gboolean by_kernel; /* announce: the kernel can do it, because its own ARP request for this address would have this
-                           address as its source */
+    gboolean by_kernel; /* announce: the kernel can announce the address, because an ARP request of the kernel for this
+                           address would have this address as its source, too */
     char *hops;         /* the devices of a route of main=spread in ip's words: "nexthop dev ib0 nexthop dev ib1", or
                            "dev ib0"; NULL for other routes */
-    const char *why;    /* the reason if it is always the same; else NULL, and check/why.h finds it */
+    const char *why;    /* the reason for the operation, if it is always the same; NULL if check/why.h has to find it */
 } IbhOp;
 
 typedef enum { IBH_RULE, IBH_ROUTE, IBH_SYSCTL, IBH_PEERS /* what peers know about us, or we about peers */ } IbhWhat;
@@ -70,9 +72,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 /* Returns a shell command that does the same. (For neigh-del, "ip neigh flush" also deletes the entries of control
  * planes.) The caller frees the command. */
 char *ibh_op_command(const IbhOp *op);
-/* Returns a rule without its priority, or a route, in the words that follow the verb of ip(8): as ip accepts them if
- * `command`, else for people. `iface` is the NIC's name, quoted for a shell, or NULL; `hops` is IbhOp.hops. The caller
- * frees the text. */
+/* These two functions return a rule (without its priority) or a route in the words that follow the verb of ip(8). With
+ * `command`, ip accepts the words; without `command`, the words are for people. `iface` is the NIC's name, quoted for a
+ * shell, or NULL; `hops` is IbhOp.hops. The caller frees the text. */
 char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 

@@ -79,6 +79,7 @@ IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
 
+    /* In the byte where the prefix ends, keep the first `rest` bits; in later bytes, keep none. */
     for (guint byte = prefix.length / 8, rest = prefix.length % 8; byte < ibh_ip_bits(ip) / 8; byte++, rest = 0)
         prefix.ip.bytes[byte] &= (guint8) ~(0xffu >> rest);
     return prefix;

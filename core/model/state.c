@@ -47,7 +47,7 @@ gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware)
  * with nothing after the word. */
 #define CONFIG_LINE "config "
 
-/* Parses a line about this interface. */
+/* Adds what a line says about this interface; nothing if the line is malformed or of another kind. */
 static void parse_entry(IbhState *state, const char *iface, const char *line)
 {
     IbhSavedSysctl saved = {.ifindex = 0};
@@ -167,7 +167,7 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
-        g_strlcpy(new.iface, op->iface, sizeof new.iface);
+        g_strlcpy(new.iface, op->iface, sizeof new.iface); /* ibh_state_match_links() fills in the hardware */
         /* If the current value is ours, the administrator's value is the one that we saved with it. */
         IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
             if (saved->ifindex != op->ifindex || saved->key != op->key)
@@ -183,8 +183,9 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 }
 
 /* A netdev keeps its index while it is in a namespace, and a new netdev starts with the kernel's defaults, even on the
- * same hardware. But the kernel may reuse an index, so the name or the hardware address has to match as well. Either
- * may change: a NIC is renamed, its MAC is set, a bond over InfiniBand takes the address of its new active port. */
+ * same hardware. But the kernel may reuse an index, so the name or the hardware address has to match as well. We do not
+ * ask for both, because each may change alone: a NIC is renamed, its MAC is set, a bond over InfiniBand takes the
+ * address of its new active port. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
 {
     IBH_EACH_BACK (IbhSavedSysctl, saved, state->sysctls) {

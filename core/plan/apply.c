@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-/* Takes back the unit of the failed operation, except where the kernel would refuse the old route (IbhOp.for_good).
- * Returns the message for people. */
+/* Takes back the operations of the failed operation's unit, the last one first, and removes them from `done`. Two kinds
+ * stay done: those after which the kernel would refuse the old route (IbhOp.for_good), and those whose inverse fails.
+ * Returns the error message. */
 static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhExecute execute, gpointer kernel)
 {
     g_autofree char *command = ibh_op_command(failed), *problem = NULL;
@@ -11,7 +12,7 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
 
     g_string_printf(message, "%s: %s failed: %s (%s)", failed->iface[0] ? failed->iface : "-",
                     ibh_op_name(failed->type), error->message, command);
-    if (error->domain == IBH_ANSWER_LOST) /* the kernel may have done it: take it back, too */
+    if (error->domain == IBH_ANSWER_LOST) /* the kernel may have done the operation: take it back, too */
         g_ptr_array_add(done, failed);
     for (guint i = done->len; i-- > 0;) {
         const IbhOp *op = g_ptr_array_index(done, i);
@@ -23,6 +24,7 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
         stays |= op->for_good;
         if (op->for_good)
             continue;
+        /* An operation on peers has no inverse: only remove it from the list. */
         if (!ibh_op_inverse(op, &inverse) || execute(kernel, &inverse, &refusal))
             g_ptr_array_remove_index(done, i);
         else if (!problem)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The IPv4 sysctls: rp_filter, and the ARP values. A rail answers for its own addresses only or, with arp_filter, at
- * least for no address of another rail. It asks with an address of its own. */
+/* The IPv4 sysctls: rp_filter, and the ARP values. With arp_ignore, a rail answers ARP for its own addresses only. If
+ * it has to answer for other addresses of this host, too, it gets arp_filter instead, and still answers for no address
+ * of another rail. With arp_announce, a rail sends ARP requests only with one of its own addresses as the source. */
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
@@ -22,7 +23,7 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if another NIC, which is a rail, has this address, too, and answers for it. */
+/* TRUE if a rail other than the address's own NIC serves the same IP address, and answers for it. */
 static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *address)
 {
     const IbhNic *owner = ibh_rails_owner(rails, &address->local);
@@ -34,11 +35,12 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
 /* TRUE if other IPv4 addresses of this host are reachable only because the rail answers ARP for them. There are two
  * cases:
  * - A local prefix (AnyIP) overlaps a subnet of the rail.
- * - The subnet of an address that no rail serves overlaps a subnet of the rail, and the address is on lo, a dummy, a
- *   tunnel or a bridge, or on a NIC without our rules whose strict rp_filter drops even the ARP request.
- * If TRUE, the rail gets arp_filter instead of arp_ignore. FALSE in both cases if the administrator's arp_ignore
- * refuses such answers anyway: then arp_filter would gain nothing and, until the rules are in place, would stop even
- * answers for the rail's own address. */
+ * - The subnet of an address on another NIC overlaps a subnet of the rail, no rail serves this address, and the other
+ *   NIC does not answer for it: that NIC is lo, a dummy, a tunnel or a bridge, or it has no rules of ours and a strict
+ *   rp_filter, which drops even the ARP requests for the address.
+ * If TRUE, the rail gets arp_filter instead of arp_ignore. FALSE in both cases if the administrator's arp_ignore keeps
+ * the rail from answering for other NICs anyway: then arp_filter would gain nothing and, until the rules are in place,
+ * would stop even answers for the rail's own address. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);
@@ -51,7 +53,8 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
                 return TRUE;
         }
         IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-            if (other == nic || ibh_nic_is_programmed(rails, other)) /* answers for its own addresses */
+            /* A programmed NIC answers for its own addresses. */
+            if (other == nic || ibh_nic_is_programmed(rails, other))
                 continue;
             if (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
                 ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]) != 1)
@@ -84,10 +87,10 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if arp_ignore would make a NIC that must be silent too silent, in one of two cases: main has an IPv4 route
- * through the NIC (on-link, a default, or to the subnet of a candidate), or lo, a dummy or a tunnel has an address that
- * no rail serves, for which peers may ask on this NIC. Then the NIC gets arp_filter instead, and still answers the
- * peers that this host reaches through the NIC. */
+/* `nic` must be silent (ibh_nic_must_be_silent()). TRUE if arp_ignore would silence the NIC too much:
+ * - Main has an IPv4 route through the NIC: on link, a default, or to the subnet of a candidate.
+ * - Or lo, a dummy or a tunnel has an IPv4 address that no rail serves. Peers may ask for this address on the NIC.
+ * If TRUE, the NIC gets arp_filter instead, and still answers the peers that this host reaches through the NIC. */
 static gboolean must_answer_some(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -110,7 +113,8 @@ static gboolean must_answer_some(const IbhRails *rails, const IbhNic *nic)
 
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
-    /* Start from the administrator's value, not from an earlier run's: the result must not depend on history. */
+    /* Start from the administrator's value, not from a value that an earlier run set: the result must not depend on
+     * history. */
     const int base = nic->base[key];
     const gboolean filters_already =
         ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_FILTER, nic->base[IBH_SYSCTL_ARP_FILTER]) != 0;
@@ -124,17 +128,19 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         return base;
     if (nic->settings.arp == IBH_ARP_STRICT)
         return key == IBH_SYSCTL_RP_FILTER || key == IBH_SYSCTL_ARP_FILTER ? 1 : 2;
-    /* arp=auto changes only who answers ARP: the kernel still accepts every IP packet that it accepted before. */
+    /* With arp=auto, the kernel still accepts every IP packet that it accepted before: the values change which ARP
+     * packets the NIC sends, and never make rp_filter stricter. */
     switch (key) {
-    case IBH_SYSCTL_RP_FILTER: /* strict mode drops multicast, VIPs, and packets that still arrive on the wrong NIC */
+    case IBH_SYSCTL_RP_FILTER: /* loosen 1: it drops multicast, VIPs, and packets that still arrive on the wrong NIC */
         return ibh_sysctl_effective(rails->snapshot, key, base) == 1 ? 2 : base;
     case IBH_SYSCTL_ARP_FILTER: /* 1: answer for an address if packets from the address leave through the NIC */
         return !filters_already && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
-    default: /* arp_ignore: 2 and 8 are stricter than 1 */
+    default: /* arp_ignore: the administrator's 2 or 8 stays, because both are stricter than 1 */
         if (ibh_arp_ignore_silences(base))
             return base;
+        /* arp_filter, whether the administrator's or ours, takes the place of arp_ignore. */
         return filters_already || must_answer_for_others(rails, nic) ? base : 1;
     }
 }

@@ -35,9 +35,10 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
 
 /* ---- leftovers that stay ---- */
 
-/* TRUE if a tentative IPv6 address of the NIC will need the item: the address counts as soon as DAD succeeds. Then it
- * needs the route to its subnet and, unless a rail serves the same address, its rules. If the NIC serves no IPv6
- * address now, the tentative address also needs the routes via gateways; with gateway=none, only those of remote=. */
+/* TRUE if a tentative IPv6 address of the NIC will need the item: the address counts as soon as DAD succeeds. Then the
+ * address needs the route to its subnet and, unless a rail serves the same IP address now, its rules. If the NIC serves
+ * no IPv6 address now, the tentative address also needs the routes via gateways: those of remote= and, unless the NIC
+ * has gateway=none, the default. */
 static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;
@@ -72,7 +73,7 @@ static gboolean may_delete(const IbhDifference *difference, const IbhItem *item)
     return ibh_wanted_nic(wanted, item->nic)->selected && !(wanted->waits && waits_for_dad(difference->rails, item));
 }
 
-/* ---- rules ---- */
+/* ---- items ---- */
 
 static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, const IbhRoute *route)
 {
@@ -84,8 +85,11 @@ static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, c
     return item;
 }
 
-/* Notes the table to which the rule leads its address: T, or D if no rule leads to T. A rule to T is known by its
- * priority, even if its NIC is gone; a rule to D is known only if a NIC has this D. */
+/* ---- rules ---- */
+
+/* Notes in `led` to which table this rule leads its source address. If the address has rules to T and to D, notes T.
+ * Notes nothing for a "lookup main" rule and a rule of main=spread. A rule to T is recognised by its priority, even if
+ * its NIC is gone; a rule to D is recognised only if a NIC has this D. */
 static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item)
 {
     const IbhRule *rule = item->rule;
@@ -102,6 +106,7 @@ static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item
 
 static void subtract_rules(IbhDifference *difference)
 {
+    /* The wanted rules that do not stand: all wanted rules at first; then the loop removes those that stand. */
     g_autoptr(GHashTable) missing = g_hash_table_new(rule_hash, rule_equal);
 
     IBH_EACH (IbhRule, rule, difference->wanted->rules)
@@ -125,7 +130,9 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = make_item(difference, rule, NULL);
 
-        if (owner) /* make_item() judges a "lookup main" rule by a standing rule, perhaps an old one */
+        /* For a "lookup main" rule, make_item() may take the owner of an old rule to T or D. But the rule is for the
+         * rail that serves the address. */
+        if (owner)
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))
@@ -138,8 +145,8 @@ static void subtract_rules(IbhDifference *difference)
 static void subtract_routes(IbhDifference *difference)
 {
     g_autoptr(GHashTable) missing = g_hash_table_new(route_hash, route_equal);
-    /* Routes of ours that stand and are not wanted. A look-up finds the route in the same place (table, prefix and
-     * metric). */
+    /* Routes of ours that stand and are not wanted. The look-up of a wanted route finds the unwanted route in the same
+     * place, that is, with the same table, prefix and metric. */
     g_autoptr(GHashTable) unwanted = g_hash_table_new(route_hash, (GEqualFunc)ibh_route_same_place);
 
     IBH_EACH (IbhRoute, route, difference->wanted->routes)
@@ -200,7 +207,8 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
 
 /* ---- the whole ---- */
 
-/* Sets the members of each IbhWantedNic that say what the plan does to the NIC (plan.h), except `takes` (order.c). */
+/* Sets the members of each IbhWantedNic that say what the plan does to the NIC (plan.h), except `takes` (order.c).
+ * Also sets `gets_strict` of the difference. */
 static void find_effects(IbhDifference *difference)
 {
     const IbhSnapshot *snapshot = difference->rails->snapshot;
@@ -219,7 +227,7 @@ static void find_effects(IbhDifference *difference)
             one->arp |= one->value[key] != one->nic->link->sysctl[key];
         one->changes |= one->arp;
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each NIC that
-         * changes. But on a NIC with arp=keep, we write no value of our own, and only restore the administrator's. */
+         * changes. But on a NIC with arp=keep, write no value of ours, and only restore the administrator's value. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
         /* While the plan runs, rp_filter gets no stricter: order.c sets a strict value at the end. */
         one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;

@@ -32,8 +32,9 @@ IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage 
     return has_rdma ? IBH_WHY_NOT_SHARED : IBH_WHY_NOT_RDMA;
 }
 
-/* Candidates come first. Their ranks depend only on which candidates are present, not on their state, their order of
- * arrival or manage=no. */
+/* Candidates come first: physical NICs before virtual functions, VLANs and other children, then InfiniBand before other
+ * links, then by name. So a candidate's rank depends only on which candidates are present, not on the state of their
+ * links, on the order in which they appeared, or on manage=no. */
 static gint compare_ranks(gconstpointer left, gconstpointer right)
 {
     const IbhNic *a = *(const IbhNic *const *)left, *b = *(const IbhNic *const *)right;
@@ -47,14 +48,14 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
     return strverscmp(a->link->name, b->link->name);
 }
 
-/* ---- shared subnets ---- */
+/* ---- shared subnets: a partner of a NIC is another candidate with a subnet that overlaps a subnet of the NIC ---- */
 
 /* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for an
  * advertised address, unless `advertised`; for a single host; and for the prefix length 0, which is a mistake: every
- * NIC would share the subnet. A link-local IPv4 address counts only if all IPv4 addresses of the NIC are link-local:
- * two such NICs are a small cluster. On a NIC with other addresses, 169.254/16 is where a cloud has its metadata
- * service, which is reached through one NIC. An IPv4 address outside of 169.254/16 does not count if its scope is
- * link. */
+ * NIC would share the subnet. TRUE for an address in 169.254/16 only if all IPv4 addresses of the NIC are in
+ * 169.254/16: NICs with such addresses alone form a small cluster. On a NIC with other addresses, too, 169.254/16 is
+ * usually the network of a cloud's metadata service, which this host has to reach through one certain NIC. FALSE for
+ * any other IPv4 address if its scope is link. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || !address->subnet.length ||
@@ -70,6 +71,7 @@ static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const Ib
     return address->local.family == AF_INET;
 }
 
+/* TRUE if `lower` is the link below `link` (IbhLink.parent), the link below that link, and so on. */
 static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, const IbhLink *lower)
 {
     for (int depth = 0; link && depth < STACK_DEPTH; depth++) {
@@ -80,9 +82,9 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, 
     return FALSE;
 }
 
-/* Finds another candidate whose subnet overlaps a subnet of this NIC. Skips candidates that are stacked on this NIC, or
- * on which this NIC is stacked. With `advertised`, advertised addresses count, too. Returns FALSE if there is no such
- * candidate. */
+/* Finds a partner of this NIC, and describes the partner in `ret_reason`. Skips candidates that are stacked on this
+ * NIC, or on which this NIC is stacked. With `advertised`, advertised addresses count, too. Returns FALSE, and leaves
+ * `ret_reason` alone, if there is no partner. */
 static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean advertised, IbhReason *ret_reason)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -107,6 +109,7 @@ static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean 
 
 /* ---- a rail that lost its partners ---- */
 
+/* TRUE if the NIC serves a configured address, that is, one that is not advertised. */
 static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -116,16 +119,16 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if every NIC that could be a partner of this one is here with its addresses: there are other candidates, each of
+/* TRUE if every NIC that could be a partner of this NIC is here with its addresses: there are other candidates, each of
  * them has a configured address, and no known rail is away, has lost its RDMA device, or has lost all addresses of a
- * family. If the NIC shares a subnet with none of them, there is nothing to wait for: no partner is flapping. */
+ * family. If this NIC shares no subnet with any of these candidates, there is no partner to wait for. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
         const IbhLink *link = ibh_known_link(rails->snapshot, known);
         const IbhNic *its = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
 
-        if (its && (link->master || its->settings.manage == IBH_MANAGE_NO)) /* forgotten in this run */
+        if (its && (link->master || its->settings.manage == IBH_MANAGE_NO)) /* this run forgets the rail */
             continue;
         if (!its || !its->rank)
             return FALSE;
@@ -141,11 +144,11 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
     return rails->candidates > 1;
 }
 
-/* TRUE if an earlier run left one of two signs on this NIC that it was a rail:
- * - a rule of ours for one of its configured addresses that has a subnet and that no engaged NIC serves;
- * - our arp_announce, if the NIC has a configured address. A rail whose addresses are all routed by foreign rules has
+/* TRUE if an earlier run left one of two signs that this NIC was a rail:
+ * - a rule of ours for a configured address of the NIC, if the address has a subnet and no engaged NIC serves it;
+ * - our arp_announce, if the NIC has a configured address. If foreign rules route all addresses of a rail, the rail has
  *   only this sign.
- * These signs keep the NIC a rail while its partner flaps. */
+ * These signs keep the NIC a rail while its partner is away for a moment. */
 static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
@@ -234,7 +237,7 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
 /* TRUE if a router on the wire probably made this IPv6 address: the address is dynamic (see IbhAddress), or main has
  * routes to its subnet through its NIC, all with protocol ra. The routes count because systemd-networkd adds an address
  * without a lifetime, which is not dynamic, if the router's prefix has an infinite lifetime. FALSE for a /128, such as
- * a DHCPv6 lease. */
+ * a DHCPv6 lease, and for an fe80:: address. */
 static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     gboolean has_route = FALSE, has_configured = FALSE;
@@ -284,6 +287,7 @@ static void index_addresses(const IbhRails *rails)
     }
 }
 
+/* Sorts the NICs, ranks the candidates, indexes all NICs by ifindex, and finds the administrator's values. */
 static void index_nics(IbhRails *rails)
 {
     g_ptr_array_sort(rails->nics, compare_ranks);
@@ -295,8 +299,8 @@ static void index_nics(IbhRails *rails)
         if (nic->status != IBH_NIC_NO_CANDIDATE)
             nic->rank = rails->candidates = i + 1;
     }
-    /* A sysctl value that we set, and that still stands, is not the administrator's. If the present value is the `set`
-     * of two saved entries, the first entry counts, so the loop runs backwards. */
+    /* If the present value is one that we set, the administrator's value is the saved one. If the present value is the
+     * `set` of two saved entries, the first entry counts, so the loop runs backwards. */
     IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) {
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
@@ -320,8 +324,8 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
-/* Treats a kept NIC as one with manage=yes and without table=. What the configuration says may come from an --apply
- * that nobody confirmed. */
+/* Treats a kept NIC as a NIC with manage=yes and without table=, because its settings may come from an --apply that
+ * nobody confirmed. */
 static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link,
                        const IbhRequest *request)
 {
@@ -342,7 +346,7 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     nic->kept = !undone && request->respects_holds && ibh_names_have(snapshot->state->kept, link->name);
     if (nic->kept) {
         nic->settings.manage = IBH_MANAGE_YES;
-        nic->settings.table = IBH_TABLE_AUTO; /* keeps its number */
+        nic->settings.table = IBH_TABLE_AUTO; /* tables.c: the NIC keeps its number */
     }
     nic->reason.why = ibh_link_why(snapshot, link, nic->settings.manage);
     nic->reason.other = ibh_snapshot_link(snapshot, link->master);

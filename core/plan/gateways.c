@@ -2,7 +2,8 @@
 /*
  * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on the rail alone: on its
  * addresses, its default in main and its settings. Of main's other routes via gateways, we copy only those to the
- * rail's own subnets (want.c). Packets find the rest in main, because our rules look main up first.
+ * rail's own subnets (want.c). Packets find the routes that we do not copy in main, because our rules look main up
+ * first.
  */
 #include "plan/want.h"
 
@@ -33,8 +34,8 @@ IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst, int ifindex)
 
 /* ---- routes via a gateway, as the kernel takes them ---- */
 
-/* Without onlink, IPv4 refuses a gateway that neither the route's own table nor main reaches through the route's NIC.
- */
+/* Without onlink, the kernel refuses an IPv4 gateway that neither the route's own table nor main reaches through the
+ * route's NIC. */
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 {
     route->gateway = *gateway;
@@ -43,8 +44,8 @@ void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 }
 
 /* In IPv6, onlink does not help: the kernel refuses a gateway that main reaches through another NIC. Without onlink,
- * the kernel looks the gateway up in the route's own table, then in main. So a gateway that the table does not reach
- * gets a host route first. Every link reaches fe80::/10. */
+ * the kernel looks the gateway up in the route's own table, then in main. So if the table does not reach the gateway, a
+ * host route to the gateway comes first. Every link reaches fe80::/10. */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes)
 {
     const IbhPrefix host = ibh_prefix_of_host(&route->gateway);
@@ -66,11 +67,15 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* Sets the gateway of `route`, and copies to `route` the metrics of main's best default through this NIC via this
- * gateway, if main has one. If `gateway` is NULL, copies gateway and metrics of main's default through the NIC; then
- * `route` has no gateway if that default is on link. Returns FALSE if the gateway is this host. If `gateway` is NULL,
- * also returns FALSE if main has no default through the NIC, one that is not simple, or several: only main knows which
- * of them works. Routers' advertisements do not count beside a configured default, because any host can send them. */
+/* Sets the gateway and the metrics of `route`:
+ * - With a `gateway`, sets this gateway. If main has defaults through this NIC via this gateway, copies the metrics of
+ *   the best of these defaults.
+ * - If `gateway` is NULL, copies gateway and metrics of main's only default through this NIC. If that default is on
+ *   link, `route` is on link, too.
+ * A default that a router advertised does not count beside a configured default, because any host can send
+ * advertisements. Returns FALSE if the gateway is an address of this host. If `gateway` is NULL, also returns FALSE in
+ * three cases: main has no default through this NIC; main has several, and only main knows which of them works; or the
+ * only default is not simple (ibh_route_is_simple()). */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
@@ -115,7 +120,7 @@ static IbhIp host_at_edge(const IbhPrefix *subnet, gboolean at_end)
         for (guint bit = subnet->length; bit < bits; bit++)
             ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
     }
-    if (bits - subnet->length > 1) /* a /31 has no network and no broadcast address */
+    if (bits - subnet->length > 1) /* skip the network or the broadcast address, which a /31 lacks */
         ip.bytes[bits / 8 - 1] ^= 1;
     return ip;
 }
@@ -159,6 +164,7 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
         if (address->local.family != family || !has_gateway)
             continue;
         *ret_gateway = host_at_edge(subnet, setting == IBH_GATEWAY_LAST);
+        /* The peer has the host address that this NIC does not have. */
         if (setting == IBH_GATEWAY_PEER && ibh_ip_equal(ret_gateway, &address->local))
             *ret_gateway = host_at_edge(subnet, TRUE);
         return TRUE;
@@ -181,9 +187,9 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 
 /* ---- remote= ---- */
 
-/* Adds a route to `dst` via the gateway that this remote= names. If it names none, the route has the gateway and
- * metrics of the rail's default route. Adds nothing if `routes` have the prefix already, or if the gateway cannot be
- * used. */
+/* Adds a route to `dst` via the gateway that this remote= names. If the remote= names no gateway, the route has the
+ * gateway and metrics of the rail's default route. Adds nothing if `routes` have the prefix already, or if the gateway
+ * cannot be used. */
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {

@@ -15,6 +15,7 @@ static gboolean is_hardware(const IbhLink *link)
     return link->rdma[0] && !link->vf && !link->parent && !link->representor && !g_strv_contains(soft, link->kind);
 }
 
+/* TRUE if one of the remembered addresses is of this family. */
 static gboolean was_in_family(const IbhKnownRail *known, int family)
 {
     for (guint i = 0; i < known->n_addresses; i++) {
@@ -24,6 +25,7 @@ static gboolean was_in_family(const IbhKnownRail *known, int family)
     return FALSE;
 }
 
+/* Adds the address, unless the entry is full. */
 static void remember_address(IbhKnownRail *known, const IbhIp *ip)
 {
     if (known->n_addresses < IBH_KNOWN_ADDRESSES)
@@ -74,7 +76,8 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
         if (ibh_link_has_hardware(link, known->hardware) && is_hardware(link))
             return link;
     }
-    /* The MAC may have changed, or the card may have been swapped: then match by name, port and, if known, slot. */
+    /* The MAC may have changed, or the card may have been swapped. So the link of the same name counts, too, if its
+     * RDMA port is the same and, unless its slot is unknown, its slot is the same. */
     if (named && g_str_equal(named->rdma, known->port) && (!named->slot[0] || g_str_equal(named->slot, known->slot)))
         return named;
     return NULL;
@@ -82,7 +85,7 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
 
 /* ---- why a known rail is missing ---- */
 
-/* TRUE if the NIC has an address that the known rail had, or a subnet that contains one. */
+/* TRUE if a subnet of the NIC contains an address that the known rail had. */
 static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
@@ -94,8 +97,9 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
     return FALSE;
 }
 
-/* TRUE if the NIC still has an address of the known rail, but only with the prefix length of a single host, while
- * another candidate of the same link type has the subnet: a mistake, not a move to another subnet. */
+/* TRUE if the NIC still has an address of the known rail, but only with the prefix length of a single host, while a
+ * subnet of another candidate of the same link type contains an address of the known rail. Then the prefix length is a
+ * mistake: the administrator has not moved the NIC to another subnet. */
 static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
 {
     gboolean has_only_the_host = shares_a_subnet(nic, known);
@@ -129,7 +133,7 @@ const char *ibh_known_name(const IbhKnownRail *known)
 
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
-    const gboolean was_rail = known->hardware[0] != '\0'; /* else the entry is only a name with manage=yes */
+    const gboolean was_rail = known->hardware[0] != '\0'; /* if FALSE, the entry is only a name with manage=yes */
     const IbhNic *nic;
 
     known->link = ibh_known_link(rails->snapshot, known);
@@ -202,8 +206,8 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
     static const int ours[][IBH_N_SYSCTLS] = {
         [IBH_ARP_AUTO] = {2, 1, 2, 1}, [IBH_ARP_STRICT] = {1, 1, 2, 2}, [IBH_ARP_KEEP] = {0}};
 
-    /* If a part of the state is there, no state was lost: a run could not save the rest, and has warned of that
-     * (run/change.c). */
+    /* If a part of the state is there, the state was not lost. If a run could not save the other part, it has warned of
+     * that (run/change.c). */
     if (state->rails->len || state->sysctls->len)
         return;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {

@@ -7,33 +7,35 @@
 
 #include "plan/rails.h"
 
-/* Describes a NIC as the known rail to remember. From the entry of the same hardware in `known`, copies `since`, and
- * the slot if the RDMA port is the same; an unknown slot is "". If the NIC has no configured address of a family left,
- * copies the addresses of that family from the same entry, except with `all`: then the present addresses are all that
- * the rail needs. Returns FALSE, although `ret_known` is set, if the NIC is not to be remembered: it is not a rail, has
- * no RDMA port, or is not hardware (a virtual function, a VLAN, a bond). */
+/* Sets `ret_known` to the entry that remembers this NIC. If `known` has an entry of the same hardware, copies three
+ * things from that entry: `since`; the slot, if the RDMA port is the same (an unknown slot is ""); and the addresses of
+ * each family in which the NIC now serves no address, or only advertised ones. With `all`, copies no addresses: the
+ * present addresses are all that the rail needs. Returns FALSE if the NIC is not to be remembered: it is not a rail,
+ * has no RDMA port, or is not hardware (a virtual function, a VLAN, a bond). Even then, `ret_known` is set. */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
                             IbhKnownRail *ret_known);
-/* TRUE if the lists differ in hardware, in its slot, or in the address families that it has. Names, ports, addresses
- * and times don't count. */
+/* TRUE if the lists differ in the hardware, in a slot, or in whether a known rail has IPv4 or IPv6 addresses. Names,
+ * ports, times and the addresses themselves do not count. */
 gboolean ibh_known_differ(const GArray *before, const GArray *after);
 /* Adds a known rail, or replaces all entries for the same hardware or slot. The name does not count: a NIC of the same
  * name, but with other hardware in another slot, is a different rail. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
-const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if it is gone */
-/* After ibh_known_look(): returns the present name of the rail's NIC, or its last name if it is gone. */
+const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if gone */
+/* After ibh_known_look(): returns the present name of the rail's NIC or, if the NIC is gone, its last name. */
 const char *ibh_known_name(const IbhKnownRail *known);
-/* Sets `link` and `why`. Never sets IBH_ELSEWHERE: only sysfs tells whether hardware that is gone is elsewhere. */
+/* Sets the members `link` and `why` of `known`. Never sets IBH_ELSEWHERE: if hardware has no netdev here, only sysfs
+ * tells whether the hardware is elsewhere. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
-/* Returns what the NIC of a known rail lacks; IBH_ON_PURPOSE if the link is down. Returns IBH_IS_THERE if the NIC lacks
- * nothing, and, whatever the NIC lacks, if it is held, blocked, unmanaged, or no candidate but with an RDMA port. */
+/* Returns what the NIC of a known rail lacks; IBH_IS_THERE if it lacks nothing; IBH_ON_PURPOSE if the link is down.
+ * Also returns IBH_IS_THERE, whatever the NIC lacks, if the NIC is held, blocked or unmanaged, or if it has an RDMA
+ * port but is no candidate. */
 IbhMissing ibh_nic_lack(const IbhNic *nic);
 
 /* Returns the known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
-/* If the state was lost, because it could not be written or was removed: for candidates that have our rules, notes in
- * `state` that the old value of each sysctl that we may have set is lost (see IbhSavedSysctl). The state counts as lost
- * if it has neither rails nor saved sysctls. */
+/* Does nothing unless the state was lost, because it could not be written or was removed. The state counts as lost if
+ * it has neither rails nor saved sysctls. Then adds to `state`, for each candidate that has our rules, an entry for
+ * each sysctl that we may have set. The entry says that the administrator's value is lost (see IbhSavedSysctl). */
 void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state);

@@ -5,10 +5,11 @@
 
 #include <net/if.h>
 
-#define ITEMS_MAX 12 /* per line: a host may have hundreds of addresses */
+#define ITEMS_MAX 12 /* in one line: a host may have hundreds of addresses */
 
-/* If the operation adds or removes a "lookup main" rule, returns a rule to a table of ours, for the same address, that
- * `ops` add or remove, too. Returns NULL if `ops` have no such rule, and for any other operation. */
+/* A "lookup main" rule has a partner: the rule for the same address to T, to D or to the table of main=spread. If the
+ * operation adds or removes a "lookup main" rule, and another operation of `ops` does the same to its partner, returns
+ * the partner. Otherwise returns NULL. */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, ops) {
@@ -51,7 +52,7 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
             removed++;
             continue;
         }
-        if (find_partner_rule(ops, op)) /* the item of the partner stands for both rules */
+        if (find_partner_rule(ops, op)) /* the partner's item stands for both rules */
             continue;
         n++;
         if (n > ITEMS_MAX)
@@ -68,8 +69,9 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s (%s)\n", line->str, why);
 }
 
-/* Returns the name with which a line begins: that of the NIC, or "main=spread". If the NIC is gone, the saved state may
- * have its table, and the known rails its address; else the name is "a NIC". */
+/* Returns the name with which the operation's line begins: the name of the NIC, or "main=spread". If the NIC is gone,
+ * looks for its name in the state: by the table of the rule or route, then by the rule's address among the known rails.
+ * If the state does not have the name, returns "a NIC". */
 static const char *find_line_name(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;

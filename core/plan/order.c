@@ -2,7 +2,7 @@
 /*
  * The order of the operations of a plan. Traffic that worked before keeps working after each operation. (An exception:
  * at the first IPv4 rule of a namespace, the kernel splits one table into local and main; if there are many routes, a
- * packet may be lost meanwhile.) To question the order, start with the list of steps.
+ * packet may be lost meanwhile.) The list of steps below has the reason for each place in the order.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -22,13 +22,14 @@ enum {
      * lead packets to new routes for other destinations. */
     NEW_ROUTES,
     NEW_RULES,
-    /* If table= gives a NIC the table of another NIC, the former holder leaves first. If the former holder is a rail,
-     * it has its new rules by now, unless it takes a table, too: then main decides until TAKING_RULES. */
+    /* If table= gives a NIC the table of another NIC, the former holder's rules and routes leave this table first. If
+     * the former holder is a rail, it has its new rules by now, unless it takes a table, too: then main decides about
+     * its packets until TAKING_RULES. */
     LEAVING_RULES,
     LEAVING_ROUTES,
     TAKING_ROUTES,
     TAKING_RULES,
-    /* NICs that will answer for an address must answer before old rules go and before we tell peers. */
+    /* A NIC that is to answer for an address must do so before old rules go and before we announce the address. */
     ANSWER_MORE,
     OLD_RULES,
     OLD_ROUTES,
@@ -37,7 +38,7 @@ enum {
      * whose packets the strict rp_filter will drop. */
     ANSWER_LESS,
     FORGET_NEIGHBOURS,
-    /* Peers that hear an announcement switch at once. */
+    /* Peers that hear an announcement switch at once to the NIC that it names. */
     ANNOUNCE,
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     TIGHTEN_RP_FILTER,
@@ -58,6 +59,8 @@ static gint compare_ops(gconstpointer left, gconstpointer right)
     return 0;
 }
 
+/* Adds an operation to the plan. If `nic` is NULL, the operation belongs to no unit, until emit_item() puts it into
+ * that of main=spread. */
 static IbhOp *emit(const IbhDifference *difference, guint step, IbhOpType type, const IbhNic *nic, int family)
 {
     IbhOp *op = g_new0(IbhOp, 1);
@@ -109,7 +112,7 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
  * - an old rule of one NIC, and a new route of the other: the new route would catch the old rule's packets.
  * An old rule and a new rule are no sign, because they also occur without table=: if an address has moved from one NIC
  * to another, its old rule counts as a rule of the new NIC, but still leads to the old NIC's table. An old rule without
- * an owner does not count either, because this host sends no packets that the rule matches. */
+ * an owner is no sign either, because this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
@@ -130,7 +133,8 @@ static void find_taken_tables(const IbhDifference *difference)
     }
 }
 
-/* TRUE for a rule that looks main up or finds a route in its table, and for a route whose table a rule looks up. */
+/* TRUE for a rule that looks main up, for a rule that finds a route in its table, and for a route whose table a rule
+ * looks up. */
 static gboolean is_in_use(const IbhSnapshot *snapshot, const IbhItem *item)
 {
     if (item->rule) {
@@ -212,8 +216,8 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
  * rp_filter is strict: until then arp_filter=1, the guard, lets the NIC answer only peers that this host reaches
  * through the NIC.
  *
- * If arp_ignore and arp_filter replace each other, set the new sysctl before the old one is cleared: with neither,
- * the NIC would answer for all addresses of this host. */
+ * If arp_filter replaces arp_ignore, or the other way round, set the new sysctl before the old sysctl is cleared: with
+ * neither, the NIC would answer for all addresses of this host. */
 static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *one)
 {
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
@@ -259,10 +263,10 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* Returns the NIC from which to announce an address; NULL if peers know the NIC already, if no NIC answers, or if
- * foreign rules route the address. For IPv6, the NIC that has the address always answers, and announces the address
- * if our rules lead the address to another table than before. A link-local IPv4 address is announced only from its own
- * NIC: from another NIC, peers would see a conflict (RFC 3927). */
+/* Returns the NIC from which to announce an address of `nic`; NULL if peers know this NIC already, if no NIC answers
+ * for the address, or if foreign rules route the address. For IPv6, the NIC that has the address always answers, and
+ * announces the address if our rules lead the address to another table than before. A link-local IPv4 address is
+ * announced only from its own NIC: from another NIC, peers would see a conflict (RFC 3927). */
 static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNic *nic, const IbhAddress *address)
 {
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
@@ -277,13 +281,16 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
         return NULL;
     if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
-    /* The same NIC answers as before. But peers that learned another NIC should switch if ARP values of the address's
-     * NIC change, and have to switch before an rp_filter gets strict, which would drop their packets. */
+    /* The same NIC answers as before, but some peers may have learned another NIC. These peers should switch if ARP
+     * values of the address's NIC change. And they have to switch before an rp_filter gets strict, which would drop
+     * their packets. */
     arp_changes = after && ibh_wanted_nic(difference->wanted, nic)->arp;
     rp_filter_tightens = difference->gets_strict && (before || after);
     return arp_changes || rp_filter_tightens ? answering : NULL;
 }
 
+/* Adds the operations that make peers switch to the NIC that answers after the plan: announcements, and the deletion of
+ * our neighbour entries on a NIC that no longer answers. */
 static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *one)
 {
     const IbhLink *link = one->nic->link;
@@ -306,7 +313,7 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
         if (!from || !from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
             continue;
         op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family);
-        op->unit.ifindex = link->ifindex; /* if the unit of the address's NIC fails, announce nothing */
+        op->unit.ifindex = link->ifindex; /* the address's NIC: if its unit fails, announce nothing */
         op->ip = address->local;
         op->by_kernel = address->local.family == AF_INET && is_kernels_choice(from, &address->local);
     }
@@ -314,7 +321,7 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
 
 /* ---- the whole ---- */
 
-/* If a route of one NIC replaces a route of another NIC, the operations of both are one unit. */
+/* If a route of one NIC replaces a route of another NIC, all operations of both NICs in this family become one unit. */
 static void join_units(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {

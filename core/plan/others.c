@@ -9,10 +9,10 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* TRUE if a packet from this source to the prefix can match the foreign rule. The mark of RDMA packets is 0, so a rule
- * for another mark cannot match. A rule that leads to table local does not count, because that table has no routes to
- * other hosts; nor does a rule for VRFs (l3mdev), because a rail is in no VRF. A rule with "not" matches all packets
- * but those that it selects. */
+/* TRUE if a packet from this source to some address in the prefix can match the rule, and the rule is foreign. The
+ * firewall mark of RDMA packets is 0, so a rule for another mark cannot match. A rule that leads to table local does
+ * not count, because that table has no routes to other hosts; nor does a rule for VRFs (l3mdev), because a rail is in
+ * no VRF. A rule with "not" matches all packets but those that it selects. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
     const gboolean from_matches = !rule->from.length || ibh_prefix_contains(&rule->from, source);
@@ -25,8 +25,9 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
     return from_matches && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
-/* TRUE for a foreign route in the rule's table that is not a throw route, and that the rule does not suppress: the
- * route is longer than suppress_prefixlength, or is an error route, which the kernel never suppresses. */
+/* TRUE if the rule finds this foreign route in its table: the route is no throw route, and suppress_prefixlength does
+ * not suppress the route. So the route's prefix is longer than suppress_prefixlength, or the route is an error route,
+ * which the kernel never suppresses. Ignores suppress_ifgroup. */
 static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
 {
     return route->table == rule->table && route->family == rule->family && route->type != RTN_THROW &&
@@ -41,10 +42,10 @@ static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int if
     return other && other != nic && other->status == IBH_NIC_RAIL;
 }
 
-/* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which is
- * deliberate. But a route with a gateway must be to exactly this prefix: then somebody meant this prefix. A shorter
- * route, such as a default route, may catch peers on the NIC's own link by accident, and on InfiniBand the kernel
- * cannot resolve the RDMA address of such a peer through a gateway. Whatever the best route is: FALSE if a more
+/* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which somebody
+ * added on purpose. But a route with a gateway must be to exactly this prefix: then somebody meant this prefix. A
+ * shorter route, such as a default route, may catch peers on the NIC's own link by accident, and on InfiniBand the
+ * kernel cannot resolve the RDMA address of such a peer through a gateway. Whatever the best route is: FALSE if a more
  * specific route, inside the prefix, leaves through another rail. */
 static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {
@@ -79,9 +80,10 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
 
         if (!can_match(rule, &address->local, to) || rule->action == FR_ACT_NOP)
             continue;
-        if (rule->action != FR_ACT_TO_TBL) /* an error, or a goto past the rules that follow */
+        if (rule->action != FR_ACT_TO_TBL) /* a refusal, or a goto past the rules that follow */
             return NULL;
-        /* A rule that uses only those routes of main that are longer than `to` does what our pair's first rule does. */
+        /* Skip a rule that finds only routes of main that are longer than `to`: the first rule of our pair finds these
+         * routes, too. */
         if (rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= (gint64)to->length)
             continue;
         /* The first rule whose table has a route that overlaps the prefix decides. */

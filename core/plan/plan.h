@@ -10,14 +10,14 @@
 /* What a NIC should have after a plan. */
 typedef struct {
     const IbhNic *nic;
-    gboolean selected;        /* the plan may change its rules and routes */
+    gboolean selected;        /* the plan may change the NIC's rules and routes */
     int value[IBH_N_SYSCTLS]; /* the wanted values; the present value if the plan may not change the sysctl */
     /* What the plan does to the NIC (difference.c): */
     gboolean takes;       /* a new rule or route of the NIC uses a table that another NIC leaves (order.c) */
     gboolean changes;     /* a rule, a route or an ARP value changes */
     gboolean arp;         /* an ARP value changes */
-    gboolean led;         /* rules of ours led an IPv4 address of the NIC to its T or D before */
-    gboolean answers;     /* afterwards, the NIC answers ARP for an IPv4 address: its own, or that of another NIC */
+    gboolean led;         /* before the plan, rules of ours led an IPv4 address of the NIC to the NIC's T or D */
+    gboolean answers;     /* after the plan, the NIC answers ARP for an IPv4 address: its own, or another NIC's */
     int rp_filter;        /* the value of the sysctl while the plan runs */
     gboolean gets_strict; /* the plan makes rp_filter strict, or strict again after it loosened rp_filter */
 } IbhWantedNic;
@@ -25,39 +25,45 @@ typedef struct {
 /* What a host should have after a plan. */
 typedef struct {
     const IbhRails *rails;
-    GArray *nics;     /* IbhWantedNic, by the position of the NIC */
+    GArray *nics;     /* IbhWantedNic: one for each NIC, at the index IbhNic.position */
     GArray *rules;    /* IbhRule of the selected NICs and of main=spread */
     GArray *routes;   /* IbhRoute of the selected NICs and of main=spread */
     gboolean spread;  /* the plan may change the rules and routes of main=spread */
     gboolean orphans; /* the plan may delete our rules and routes of addresses and NICs that are gone */
-    gboolean waits;   /* keep what a tentative IPv6 address needs */
+    gboolean waits;   /* the plan keeps what a tentative IPv6 address will need (waits_for_dad() in difference.c) */
 } IbhWanted;
 
-/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for NICs that have
- * to leave a table to them. With IbhRails.undo, the interfaces of this run lose our rules and routes, and get the
- * administrator's values back; the remaining rails get the ARP values that they then need, unless the configuration
- * could not be used (IbhRails.blind). */
+/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for other NICs
+ * whose table one of these interfaces needs. With IbhRails.undo, the interfaces of this run lose our rules and routes,
+ * and get the administrator's values back; the remaining rails get the ARP values that they then need, unless the
+ * configuration could not be used (IbhRails.blind). */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
-IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects nothing */
+IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects no NIC, changes nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */
 void ibh_wanted_free(IbhWanted *wanted);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhWanted, ibh_wanted_free)
 
-/* order.c: returns the plan for what is wanted. */
+/* order.c: returns the plan for what is wanted; the plan is empty if nothing differs. Otherwise, also sets the members
+ * of each IbhWantedNic that say what the plan does to the NIC. */
 GPtrArray *ibh_plan_to(IbhWanted *wanted);
 GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configuration wants */
 
 /* ---- running a plan: all or nothing per unit; operations go through a callback, which tests replace ---- */
 
+/* Does one operation. If it fails, returns FALSE and sets the error. After an error of the domain IBH_ANSWER_LOST,
+ * the kernel may have done the operation nevertheless. */
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. An announcement
-     * or a forgotten neighbour (IBH_PEERS) cannot be taken back; when its unit is, it is removed from the list, too. */
+    /* const IbhOp *, in order: the operations that were done, or perhaps done (IBH_ANSWER_LOST), and were not taken
+     * back. An operation on peers (IBH_PEERS) cannot be taken back; but if the other operations of its unit are taken
+     * back, it is not listed here, either. */
     GPtrArray *done;
-    GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
+    GPtrArray *errors; /* char *: a message for each unit that failed, and for each failed operation without a unit */
 } IbhOutcome;
 
+/* Does the operations in order. If an operation fails, takes back what was done of its unit, skips the rest of the
+ * unit, and goes on with other units. `kernel` is the first argument of `execute`. */
 IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer kernel);
 void ibh_outcome_free(IbhOutcome *outcome);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
@@ -65,22 +71,23 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 /* ---- operations that an event leaves out ---- */
 
 /* What ibh_plan_restrain() has to know. An event must not clean up after addresses that are away for a moment only:
- * systemd-networkd 252 removes every address when it restarts, and adds it again up to 165 ms later. Even the last hook
- * may run in between: if it cleaned up, no later event would repair the rail. */
+ * systemd-networkd 252 removes all addresses when it restarts, and adds them again up to 165 ms later. Even the last
+ * hook may run in between: if this hook cleaned up, no later event would repair the rail. */
 typedef struct {
     const char *const *down; /* interfaces taken down on purpose, NULL-terminated; NULL for none */
     const GArray *given_up;  /* int: NICs whose addresses have been away for long enough; NULL for none */
     gboolean (*leaves)(gconstpointer data,
-                       const IbhUnit *unit); /* tells if --watch leaves the unit alone; may be NULL */
+                       const IbhUnit *unit); /* TRUE if --watch leaves the unit alone now; may be NULL */
     gconstpointer data;                      /* for leaves() */
 } IbhRestraint;
 
-/* Removes operations that should not run now. Returns the ifindexes of the spared NICs, whose addresses may come back
- * in a moment. */
+/* Removes from the plan the operations that should not run now. Returns the ifindexes (int) of the spared NICs, whose
+ * addresses may come back in a moment. */
 GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint);
 
 /* ---- lines for the journal: one per changed interface ---- */
 
-/* Returns the lines for the operations `done` (const IbhOp *). The snapshot's state has the names of NICs that are
- * gone. If nothing was added for a NIC, its line says whether the NIC is gone, is down or has no carrier. */
+/* Returns the lines for the operations `done` (const IbhOp *); each line ends with the cause in parentheses. The
+ * snapshot's state has the names of NICs that are gone. If nothing was added for a NIC, the NIC's line says whether the
+ * NIC is gone, is down or has no carrier. */
 char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides from a configuration and a snapshot which NICs are rails, why, and which table each gets. Pure.
+ * Decides from a configuration and a snapshot which NICs are rails, why, and which table each candidate gets. Pure.
  */
 #pragma once
 
@@ -10,10 +10,11 @@
 typedef enum {
     IBH_NIC_NO_CANDIDATE, /* not RDMA-capable (and without manage=yes), enslaved, a representor, loopback, or named
                              "all" or "default" */
-    IBH_NIC_ALONE,        /* a candidate that shares no subnet, or only advertised ones, with another candidate */
+    IBH_NIC_ALONE,        /* a candidate that is no rail, because it shares no subnet, or only advertised ones, with
+                             another candidate */
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
-    IBH_NIC_HELD,      /* left alone since --undo, or kept as it is */
+    IBH_NIC_HELD,      /* held or kept */
     IBH_NIC_BLOCKED,   /* would be a rail, but the rule for the local table is missing or comes too late */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -37,7 +38,7 @@ typedef enum {
     /* engaged */
     IBH_WHY_MANAGED,
     IBH_WHY_SHARES, /* shares `subnet` with `other` */
-    IBH_WHY_STAYS
+    IBH_WHY_STAYS   /* shares no subnet now, but an earlier run left signs that the NIC was a rail (engage.c) */
 } IbhWhy;
 
 /* Each member after `why` is valid only for the values of `why` whose comments name the member. */
@@ -62,14 +63,15 @@ typedef struct {
     guint position; /* the index in IbhRails.nics */
     guint rank;     /* from 1 among the candidates; 0 for other NICs */
     guint32 table;  /* T; 0 if the NIC is not a candidate */
-    /* Valid only for IBH_NIC_ALONE. TRUE if the NIC shares no configured subnet, and no partner is away for a moment:
-     * there are other candidates, each of them has a configured address, and no known rail is away, has lost its RDMA
-     * device, or has lost all addresses of a family. */
+    /* Valid only for IBH_NIC_ALONE. TRUE if the NIC shares no subnet (advertised ones do not count), and no partner is
+     * away for a moment: there are other candidates, each of them serves an address that is not advertised, and no
+     * known rail is away, has lost its RDMA device, or has lost all addresses of a family. */
     gboolean is_alone_for_good;
     gboolean is_engaged;     /* the NIC is a rail, or would be one because of its subnets or settings */
     gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */
     gboolean kept;           /* left as it is, with our rules, routes and values */
-    int base[IBH_N_SYSCTLS]; /* the administrator's values: the present value, or, if that is ours, the saved value */
+    int base[IBH_N_SYSCTLS]; /* the administrator's values: the saved value if the present value is ours, else the
+                                present value */
     /* Lists of IbhAddress, in the kernel's order, but in `addresses` served ones come first: */
     GPtrArray *addresses;  /* all addresses */
     GPtrArray *served;     /* addresses that a rail would serve: those that count (ibh_address_counts()) */
@@ -87,13 +89,14 @@ typedef struct {
     guint candidates; /* how many NICs are candidates */
     const IbhSnapshot *snapshot;
     IbhMain main;
-    gboolean undo;           /* hold the NICs of `only` from now on, and want nothing there */
+    gboolean undo;           /* this run is --undo: it holds the NICs of `only`, and wants no rules and routes there */
     gboolean blind;          /* the configuration could not be used: leave NICs outside `only` as they are */
     const char *const *only; /* the interfaces of this run; NULL for all */
     GHashTable *pool;        /* holds the next hops of wanted routes */
     struct {                 /* indexes, for hosts with hundreds of rails and dozens of addresses each */
         GHashTable *nics;    /* ifindex → IbhNic */
-        /* IbhIp → GPtrArray of IbhAddress, in the order of their NICs in `nics`; of one NIC, served addresses first */
+        /* IbhIp → GPtrArray of IbhAddress, in the order of their NICs in `nics`; if one NIC has the IP address several
+         * times, the served entries come first */
         GHashTable *holders;
         GHashTable *tables;     /* T or D → the candidate that owns it */
         GHashTable *advertised; /* the set of the advertised IbhAddress (engage.c) */
@@ -114,45 +117,48 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-/* Returns why the link is not a candidate: a value up to IBH_WHY_NOT_RDMA. For a candidate, returns the reason that
- * holds until we look at its addresses. */
+/* Returns why the link is not a candidate: a value up to IBH_WHY_NOT_RDMA. For a candidate, returns a greater value:
+ * the reason that is true until ibh_rails_find() looks at the candidate's addresses. */
 IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default route */
 gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */
 const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);            /* NULL if the snapshot lacks the link */
-const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* by T or D */
-/* Returns the rail that serves this address; if two rails do, the rail of lower rank; NULL if no rail does. */
+const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* by T or D; NULL if no NIC has it */
+/* Returns the rail that serves this address; if several rails do, the rail of the lowest rank; NULL if no rail does. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* TRUE if an engaged NIC serves this address: then a rule for the address proves nothing about another NIC that has the
  * address. */
 gboolean ibh_rails_is_claimed(const IbhRails *rails, const IbhIp *ip);
 gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *address);
-/* Returns the NIC that has this address, served or not; if several have it, the first; NULL if none has it. */
+/* Returns the NIC that has this address, served or not; if several NICs have it, the first of them in IbhRails.nics;
+ * NULL if no NIC has it. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* TRUE if a NIC of this host has the gateway's address, so a route via the gateway leads nowhere. An fe80:: address
- * counts only if this NIC has it. */
+ * counts only if `nic` has it; `nic` may be NULL. */
 gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 /* Returns the foreign rule that routes this address of a rail: the rule of the first pair, if all pairs of the address
  * have one. Returns NULL if a pair of the address is ours, or if the address has no pair. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
-/* Returns the remote= with the longest prefix that covers this prefix; NULL if none does. */
+/* Returns the NIC's remote= with the longest prefix that covers this prefix; NULL if no remote= covers it. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
 /* TRUE for a served address; but if the NIC has the address twice, with different prefix lengths, FALSE for the second
  * entry. */
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address);
+/* TRUE if `only` names the NIC, or is NULL, which stands for all NICs. */
 gboolean ibh_nic_is_selected(const IbhNic *nic, const char *const *only);
 const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic,
                                     const IbhIp *ip);                       /* NULL if the NIC lacks it */
-const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress */
+const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress; may be empty, never NULL */
 
-/* Returns the owner of a rule of ours: the NIC that has the address. If no NIC has the address, the NIC of the table is
- * the owner. If several NICs have the address, the owner is the table's NIC if it is one of them, else a rail among
- * them, else the first of them. A "lookup main" rule has the owner of the rule to T or D that has the same source and
- * destination. NULL if there is no owner. */
+/* Returns the owner of a rule of ours: the NIC that has the rule's source address. If no NIC has this address, the
+ * owner is the NIC whose T or D the rule looks up. If several NICs have the address, the owner is the table's NIC if it
+ * is one of them, else a rail among them, else the first of them. A "lookup main" rule has the owner of the rule to T
+ * or D that has the same source and destination. Returns NULL if there is no owner. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
-/* Returns the owner of a route of ours: its NIC, or the NIC of the table if the device is gone, or NULL. */
+/* Returns the owner of a route of ours: the NIC through which the route leads or, if this NIC is gone, the NIC whose T
+ * or D has the route. Returns NULL if there is neither. */
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
 /* gateways.c. Fails if a rail's remote= names a gateway that is neither in a subnet of the rail nor in fe80::/10, or
@@ -164,7 +170,8 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
  * apart, because a candidate with the number N needs N and N + 2000. Ignores table= of a NIC that is kept or has
  * manage=no. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
-/* Returns the tables (IbhSavedRail) of rails, of kept NICs, and of NICs that an event spared (`spared`: ifindexes). */
+/* Returns the tables (IbhSavedRail) of rails, of kept NICs, and of NICs that an event spared. `spared` has the
+ * ifindexes of the spared NICs; NULL for none. */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
 /* TRUE for a foreign rule that selects by a source, perhaps also by a destination, and by nothing else, and that looks

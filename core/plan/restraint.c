@@ -3,14 +3,16 @@
 
 #include "plan/want.h"
 
-/* TRUE if the NIC has no address of the operation's family (tentative and fe80:: addresses do not count), but addresses
- * may come back in a moment: nobody took the NIC down, and --watch has not given the addresses up. */
+/* TRUE if an event must not do this operation now: the NIC has no address of the operation's family, but addresses may
+ * come back in a moment, because nobody took the NIC down, and --watch has not given the addresses up. Tentative and
+ * fe80:: addresses do not count. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
     const gboolean is_sysctl = op->type == IBH_OP_SYSCTL_SET;
 
-    if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES) /* moves: a NIC waits for T */
+    /* If rails exchange tables (IBH_UNIT_MOVES), another NIC waits for this NIC's table. */
+    if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES)
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         /* For a sysctl, an address of either family counts: a rail with only IPv6 addresses gets the sysctls, too. */

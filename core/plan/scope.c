@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-#define SPARE_NUMBERS 8 /* automatic tables above all ranks, for NICs whose number is taken */
+#define SPARE_NUMBERS 8 /* how many tables to read above those of all ranks: for NICs whose number is taken */
 
 void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
@@ -28,8 +28,8 @@ void ibh_scope_clear(IbhScope *scope)
     g_ptr_array_unref(scope->addresses);
 }
 
-/* TRUE if a next hop has no gateway. A route whose nexthop object has not been read yet has no next hops, and counts.
- */
+/* TRUE if the route has a next hop without a gateway. Also TRUE for a route whose nexthop object has not been read yet:
+ * the caller asks about such a route again when its next hops are known. */
 static gboolean is_on_link(const IbhRoute *route)
 {
     if (!route->hops)
@@ -85,7 +85,7 @@ static void add_table_and_defaults(GArray *tables, guint32 table)
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
     GArray *tables = IBH_NEW_ARRAY(guint32);
-    gboolean has_source = FALSE; /* a foreign source rule for a candidate's address comes later in the kernel's order */
+    gboolean has_source = FALSE; /* the loop over rules has met a foreign source rule for a candidate's address */
 
     if (!scope->candidates->len)
         return tables;
@@ -99,6 +99,7 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
         if (ibh_route_is_ours(route))
             add_table(tables, route->table);
     }
+    /* Backwards: a rule before such a source rule may decide about the address first, so its table counts, too. */
     IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
         IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
             if ((has_source || ibh_rule_is_of_a_source(rule)) && ibh_prefix_contains(&rule->from, &address->local)) {

@@ -9,7 +9,7 @@
 
 typedef struct {
     GArray *candidates;   /* int: ifindexes */
-    GPtrArray *addresses; /* IbhAddress of the snapshot: those of the candidates */
+    GPtrArray *addresses; /* the candidates' addresses (IbhAddress), owned by the snapshot */
     gboolean has_ipv6;    /* an IPv6 address of a candidate counts (ibh_address_counts()) */
 } IbhScope;
 
@@ -18,12 +18,15 @@ void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfi
 void ibh_scope_clear(IbhScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhScope, ibh_scope_clear)
 
-/* TRUE if we need this route of main through a candidate: on-link routes, defaults, and routes to candidates' subnets.
- */
+/* `route` is a route of main through a candidate. TRUE if the snapshot needs the route: it is on link, is a default, or
+ * leads to the subnet of a candidate. */
 gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
 /* Returns the candidates' subnets (IbhPrefix) to which main has no route through the candidate itself, although the
- * candidate is up. We need main's routes to these subnets through other NICs. */
+ * candidate is up. The snapshot needs main's routes to these subnets through other NICs. `snapshot` must have
+ * `main_by_nic` already. */
 GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot);
-/* Returns the tables (guint32) whose routes we need: a candidate has, had or may get the table, or a foreign source
- * rule (ibh_rule_is_of_a_source()), or a rule before such a rule, leads an address of a candidate to the table. */
+/* Returns the tables (guint32), besides main and the local table, whose routes the snapshot needs:
+ * - those that a candidate has, had or may get;
+ * - those to which a foreign source rule (ibh_rule_is_of_a_source()) leads an address of a candidate;
+ * - those to which any rule before such a source rule leads an address of a candidate. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);

@@ -8,8 +8,8 @@
 
 static const IbhIp NO_SOURCE = {.family = AF_INET}; /* the source of a packet until the kernel selects one */
 
-/* On an on-link next hop without a source, the kernel selects the NIC's first primary address. Returns this address;
- * NULL if the NIC has none. */
+/* If a packet without a source leaves through an on-link next hop, the kernel selects the NIC's first primary address.
+ * Returns this IPv4 address; NULL if the NIC has none. */
 static const IbhAddress *first_primary(const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -46,8 +46,8 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
     IbhRoute route;
 
-    /* The kernel has to select a source of this subnet that the NIC owns: once the socket has that source, the rule of
-     * the owner applies. */
+    /* Use only NICs for which the kernel selects a source of this subnet that the NIC owns: once the socket has that
+     * source, the rules of the owner apply, and have to lead to the same NIC. */
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
         const IbhAddress *address = first_primary(nic);
 
@@ -86,7 +86,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
-        gboolean is_nested = FALSE; /* then the rules of the outer subnet find this prefix in main */
+        gboolean is_nested = FALSE; /* if TRUE, the first rule of the outer subnet finds this prefix in main */
 
         IBH_EACH (const IbhRoute, outer, spread)
             is_nested |= ibh_prefix_is_inside(dst, &outer->dst);

@@ -2,15 +2,15 @@
 /*
  * Gives each candidate its table.
  *
- * A NIC keeps the table that it is programmed with, so a change of one rail touches no other rail. Only table= promises
- * a number. An automatic number is 940 + the rank that the NIC has when it is first programmed, if that number is free:
- * ib0 and ib1 get 941 and 942.
+ * A NIC keeps the table that it has, so a change of one rail touches no other rail. Only table= promises a number. An
+ * automatic number is 940 + the rank that the NIC has when it gets its first table, if that number is free: ib0 and ib1
+ * get 941 and 942.
  */
 #include "plan/rails.h"
 
 /* ---- giving ---- */
 
-/* Returns the NIC that has this number, or this number + 2000, as its T or D; NULL if no NIC has. */
+/* Returns the NIC that has this number, or this number + 2000, as its T or D; NULL if there is no such NIC. */
 static const IbhNic *find_table_owner(const IbhRails *rails, guint32 table)
 {
     const IbhNic *same = ibh_rails_nic_by_table(rails, table);
@@ -57,10 +57,10 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
 /* ---- evidence ---- */
 
-/* Gives a NIC the table that it had, if the number sticks. A kept NIC keeps any number. For other NICs, these numbers
- * do not stick:
+/* Gives a candidate the table that it had, if the NIC has no table yet, and if the number sticks. A kept NIC keeps any
+ * number. For other NICs, these numbers do not stick:
  * - numbers up to IBH_TABLE_BASE, which only table= gives;
- * - a number that table= gave in the last run, unless the number is the NIC's automatic one;
+ * - a number that table= gave in the last run, unless the number is 940 + the NIC's rank;
  * - a table to which a foreign source rule leads an address of another candidate, because our routes would mislead
  *   packets from that address. */
 static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)

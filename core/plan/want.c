@@ -7,8 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define LEARNED_MAX 4 /* routes of T that DHCP or a router made */
-#define LEVELS_MAX 8  /* nested prefixes of T */
+#define LEARNED_MAX 4 /* in each family: how many routes of T may come from DHCP or a router */
+#define LEVELS_MAX 8  /* how deep the prefixes of T may be nested */
 
 /* ---- on-link routes of T ---- */
 
@@ -23,8 +23,8 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
 
     if (!(nic->link->flags & IFF_UP)) /* then main has no route through the NIC */
         return TRUE;
-    /* Main's best route to the subnet leads through another NIC, via a gateway: packets on a direct route would not
-     * arrive. */
+    /* If main's best route to the subnet leads through another NIC, via a gateway, packets on a direct route through
+     * this NIC would not arrive. */
     if (!own && others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC)
         return FALSE;
     if (!own) /* the prefix of a dynamic or noprefixroute IPv6 address is on link only if a route of main says so */
@@ -36,9 +36,9 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
     return TRUE;
 }
 
-/* Adds routes to the subnets of the NIC's addresses, until T has `most` routes. With `advertised`, adds only subnets of
- * advertised addresses; without, only subnets of other addresses. IPv4 routes name the kernel's preferred source, the
- * subnet's first primary address; for IPv6 the kernel picks a source that is not deprecated. */
+/* Adds routes to the subnets of the NIC's addresses, until T has `most` routes or more. With `advertised`, adds only
+ * subnets of advertised addresses; without, only subnets of other addresses. IPv4 routes name the kernel's preferred
+ * source, the subnet's first primary address; for IPv6 the kernel picks a source that is not deprecated. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
 {
@@ -81,8 +81,8 @@ static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
 
 /* Adds main's on-link routes that are near the NIC's addresses, for example a router's /64 beside a DHCPv6 lease of
  * /128, a /32 to a DNS server, or a prefix that a router announces inside the rails' subnet. Stops when T has `most`
- * routes. With `learned`, adds only routes that DHCP or a router made; without, only routes that neither made. Never
- * adds a router's prefix that is shorter than /64. */
+ * routes or more. With `learned`, adds only routes that DHCP or a router made; without, only routes that neither made.
+ * Never adds a router's prefix that is shorter than /64. */
 static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
                              GArray *routes)
 {
@@ -118,12 +118,12 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
     return FALSE;
 }
 
-/* Adds the pairs of an address. `routes` has learned routes at [learned, learned_end), which hosts on the wire may have
- * made. An advertised address gets a pair for a learned prefix only if the prefix contains the address: otherwise,
- * these hosts could add many rules. A configured address gets a pair for any learned prefix, except for the network of
- * a NIC that is no rail: this network's traffic must not change to the rail. A prefix counts as such a network if it
- * contains an address of a NIC that is no rail, does not contain the rail's address, and is inside no other prefix of
- * T. */
+/* Adds the pairs of an address. The routes from index `learned` to before `learned_end` are learned: hosts on the wire
+ * may have made them (DHCP, router advertisements). An advertised address gets a pair for a learned prefix only if the
+ * prefix contains the address: otherwise, these hosts could add many rules. A configured address gets a pair for any
+ * learned prefix, except for the network of a NIC that is no rail: this network's traffic must not change to the rail.
+ * A prefix counts as such a network if it contains an address of a NIC that is no rail, does not contain the rail's
+ * address, and is inside no other prefix of T. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {
@@ -143,7 +143,8 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
         pair.theirs = ibh_others_route(rails, nic, address, &pair.to);
         g_array_append_val(nic->pairs, pair);
     }
-    /* A foreign rule behind the rules of an outer pair of ours does not decide about the prefixes inside. */
+    /* If an outer pair of the address is ours, its rules match packets to the prefixes inside, too. So a foreign rule
+     * that comes after them does not decide about an inner pair: then the inner pair is ours, too. */
     for (guint i = first; i < nic->pairs->len; i++) {
         IbhPair *pair = &g_array_index(nic->pairs, IbhPair, i);
 
@@ -227,6 +228,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
 
     add_subnets(rails, nic, family, FALSE, G_MAXUINT, table);
     add_main_on_link(rails, nic, family, FALSE, G_MAXUINT, table);
+    /* The routes from here on are learned, which add_pairs() has to know. */
     learned = table->len;
     add_subnets(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
     add_main_on_link(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
@@ -247,7 +249,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
         add_address_rules(nic, address, has_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
     /* T gets each prefix that a pair of ours leads to, or that lies inside such a prefix. A foreign rule may lead to T
-     * as well, and then the route to the outer prefix must not take the packets of the inner one. */
+     * as well, and then the route to the outer prefix must not take the packets to the inner prefix. */
     IBH_EACH (const IbhRoute, route, table) {
         gboolean is_led_to = FALSE;
 

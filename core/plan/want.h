@@ -6,18 +6,20 @@
 
 #include "plan/rails.h"
 
-/* want.c: finds the pairs, routes and rules of a rail. All rails must be known. */
+/* want.c: finds the pairs, routes, rules and programmed addresses of a rail. Looks at the status of all NICs, so
+ * call it when each NIC has its status. */
 void ibh_want(const IbhRails *rails, IbhNic *nic);
 
 /* ---- arp.c: sysctls ---- */
 
-/* TRUE for a rail that has its rules, gets them in this run or has an address that foreign rules route, and for a kept
- * NIC that has rules of ours. With --undo, TRUE for all rails that remain. */
+/* TRUE if rules for the NIC's addresses stand at the end of this run. This is so for a rail if the run covers it
+ * (IbhRails.only), if it has rules of ours already, or if foreign rules route one of its addresses; and for a kept NIC
+ * that has rules of ours. With --undo, TRUE for all rails that remain. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
-/* TRUE if a candidate that is up, is not a rail and has no IPv4 address would answer ARP for rails of its link type:
- * the administrator left its arp_ignore and arp_filter at 0. FALSE if the candidate is held or has manage=no or
- * arp=keep. */
+/* By default, the kernel answers ARP on every NIC for all IPv4 addresses of the host. TRUE if the NIC therefore answers
+ * for rails of its link type, although it should not: it is a candidate, is up, is not a rail, has no IPv4 address, and
+ * the administrator left its arp_ignore and arp_filter at 0. FALSE if the NIC is held, or has manage=no or arp=keep. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
@@ -30,25 +32,27 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
 /* Adds the routes of remote= to `routes` (IbhRoute), which has T's other routes already. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes);
-/* Finds the default route of D. Returns FALSE if D stays empty, so main decides. */
+/* Finds the default route of D. Returns FALSE if D gets none: then main decides. */
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);
 
 /* Sets `ret_gateway` to the gateway that gateway= names. Returns FALSE for auto and none, and if the setting names no
  * gateway of this family that the NIC could reach. */
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
-void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC if on link */
+/* Sets the gateway, and the scope and onlink that the kernel then requires. The family of `gateway` is AF_UNSPEC for a
+ * route on link. */
+void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway);
 /* Adds the route, and before it a host route to its IPv6 gateway if `routes` do not reach the gateway. */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
-/* TRUE if our routes can express the route: it has one next hop, and neither a source prefix, a TOS nor an
- * encapsulation. */
+/* TRUE if our routes can express the route: it has one next hop, no source prefix, no TOS and no encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);
 
 /* TRUE for a /30, /31 or /127, which have room for one peer only. */
 gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet);
 
 IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst, int ifindex); /* with our mark, on link */
-/* A rule from one address to `to`, which may be NULL or of length 0 for all destinations. */
+/* A rule from one address to `to`, which may be NULL or of length 0 for all destinations. A suppress_prefixlength of -1
+ * stands for none. */
 IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, gint64 suppress_prefixlength,
                          guint32 priority);
 gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix);

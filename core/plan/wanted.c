@@ -34,8 +34,8 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* Selects `user`, which has a route in this table or a rule to it, if the table belongs to a selected rail. Never
- * selects a kept NIC. Returns TRUE if `user` was not selected before and is now. */
+/* `user` has a route in this table, or a rule that leads to the table. Selects `user` if the table belongs to a
+ * selected rail. Never selects a kept NIC. Returns TRUE if `user` was not selected before, but is now. */
 static gboolean select_user(const IbhWanted *wanted, const IbhNic *user, guint32 table)
 {
     const IbhNic *of_table = ibh_rails_nic_by_table(wanted->rails, table);
@@ -55,15 +55,16 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
 
     wanted->orphans = !rails->only;
     wanted->waits = TRUE;
-    /* A route of main=spread serves all rails of a subnet, so a run for some rails leaves the route alone. Of such
-     * runs, only --undo takes its rails out of the route, unless the configuration could not be used: then we do not
-     * know which rails remain. While a NIC is kept, no run changes the route. */
+    /* A route of main=spread serves all rails of a subnet, so a run for some rails leaves the route alone. But
+     * --undo for some rails takes these rails out of the route, unless the configuration could not be used: then we do
+     * not know which rails remain. While a NIC is kept, no run changes the route. */
     wanted->spread = !rails->only || (rails->undo && !rails->blind);
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);
         wanted->spread &= !one->nic->kept;
     }
-    /* A rail selected by name may need a table that another NIC has to leave first: then move that NIC, too. */
+    /* A rail selected by name may need a table that another NIC has to leave first: then move that NIC, too. That NIC
+     * may take the table of a third NIC, so repeat until no NIC is added. */
     while (more) {
         more = FALSE;
         IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
@@ -74,7 +75,8 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const IbhNic *nic = one->nic;
         /* An undone NIC with a strict rp_filter may drop even ARP requests for its own addresses. Then a remaining rail
-         * has to answer them, so --undo also sets the ARP sysctls of the rails that it leaves alone otherwise. */
+         * has to answer these requests, so --undo also sets the ARP sysctls of the rails that it leaves alone
+         * otherwise. */
         const gboolean adapts = rails->undo && !rails->blind && !nic->kept && ibh_nic_is_programmed(rails, nic);
 
         if (one->selected) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of causes and facts. */
+/* The tables of causes and facts, and what the table of causes says of a pair. */
 #include "probe/probe.h"
 
+/* Parts of the rows of both tables. The row of a cause begins with the stage. After the macro that sets the severity,
+ * the row goes on with the finding's code, the cause in words, the advice and the fix, in this order. `problem` is the
+ * code that the pair gets; without it, the pair gets the finding's code. */
 #define HOME .place = IBH_AT_HOME, .severity = IBH_ERROR
 #define HOME_WARNING .place = IBH_AT_HOME, .severity = IBH_WARNING
 #define EITHER .place = IBH_AT_EITHER, .severity = IBH_ERROR
@@ -12,7 +15,7 @@
 #define PEER_INFO .place = IBH_AT_PEER, .severity = IBH_INFO
 #define LOST "probe-lost"
 #define ALSO_LOST                                                                                                      \
-    .problem = LOST /* the code that pairs get: the cause has no finding, or a finding with another code */
+    .problem = LOST /* the code that pairs get, because the cause has no finding, or a finding with another code */
 #define ALSO_NOT_SENT .problem = NOT_SENT
 #define NO_PROBLEM .problem = ""
 #define NOT_SENT "probe-not-sent"
@@ -230,7 +233,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
 
 /* On the way in, --probe hears a packet after the NIC's XDP program, and before everything else in this table.
  * But if NICs are stacked, such as a macvlan on its parent, a packet is heard on the lower NIC before the XDP program
- * of the upper one runs. So XDP may drop packets that were heard, and packets that were not. */
+ * of the upper NIC runs. So XDP may drop packets that were heard, and packets that were not. */
 const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
     [IBH_FACT_QUEUE] = {OUT, "the drop counter of its queue (qdisc) grows", "tc -s qdisc show dev {if}"},
     [IBH_FACT_IPSEC_OUT] =

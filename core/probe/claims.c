@@ -128,8 +128,9 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLlad
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
-            /* A virtual router and the NIC behind it may both answer, and are one host, so the virtual hardware
-             * address is not listed. But if replies to our echoes came from this address, a NIC really has it. */
+            /* A virtual router and the NIC behind the router may both answer, and are one host, so the virtual hardware
+             * address is not listed. But if replies to our echoes came from the virtual hardware address, a NIC really
+             * has it. */
             if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->replied)
                 continue;
             /* In IPv6, a proxy, or one of several hosts with an anycast address, clears the Override flag: its claim
@@ -157,7 +158,7 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         .sender = claim->sender, .name = claim->lladdr, .ip = claim->from, .ifindex = ifindex};
     IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from);
 
-    /* claims of an address of this host count on any wire, claims of another address only on its own wire */
+    /* claims of an address of this host count on any wire, claims of another address only on the wire of its hop */
     while (hop && !hop->is_own && hop->link->ifindex != ifindex)
         hop = hop->next;
     if (!hop)
@@ -182,9 +183,10 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * is no proxy. Nor is a host that claims an address unasked, because a proxy only answers.
  *
  * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if three things
- * hold. The NIC that answers is not a rail. The question named no sender: the other questions of --probe name a rail of
- * this host as the sender, and no peer's question does that. And the NIC has no arp_filter: the kernel applies
- * arp_filter to a peer's question, but not to a question without a sender. */
+ * hold (`is_beside_rails`). The NIC that answers is not a rail. The question named no sender: the other questions of
+ * --probe name a rail of this host as the sender, which no peer's question does, so the answers to these questions do
+ * not show what peers get. And the NIC has no arp_filter: the kernel applies arp_filter to a peer's question, but not
+ * to a question without a sender. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
@@ -221,11 +223,12 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
     }
 }
 
-/* Some switches answer ARP from their own hardware address, but in the name of a virtual one that is configured freely
- * (VARP). Such claims look forged. Believe them if nobody claims the address in his own name, the kernel sends to the
- * virtual hardware address, and replies to our echoes come from the sender of a claim. Then all claims of the address
- * in this name count, also those of a second switch. A host that merely diverts the peer's replies through itself gains
- * nothing: the true owner claims the address in his own name, or the kernel sends to the true owner. */
+/* Some switches answer ARP from their own hardware address, but in the name of a virtual hardware address that the
+ * administrator chose (VARP), so nothing shows that it is virtual. These claims look forged. Believe them if three
+ * things are true: nobody claims the IP address in its own name, the kernel sends to the virtual hardware address, and
+ * replies to our echoes come from a sender that claims the IP address in this name only. Then all claims of the IP
+ * address in this name count, also those of a second switch. A host that merely diverts the peer's replies through
+ * itself gains nothing: the true owner claims the IP address in its own name, or the kernel sends to the true owner. */
 void ibh_probe_believe_routers(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {
@@ -244,6 +247,7 @@ void ibh_probe_believe_routers(IbhProbe *probe)
         hop->forged = FALSE;
         hop->is_virtual = TRUE;
         hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = name, .answers = 1}; /* the first claim */
+        /* what was claimed in this name is no forgery; claims in other names are forgeries still */
         IBH_EACH_BACK (IbhProbeForgery, one, probe->forgeries) {
             if (!is_about(one, hop))
                 continue;
@@ -254,7 +258,7 @@ void ibh_probe_believe_routers(IbhProbe *probe)
     }
 }
 
-/* ---- which rail asks for the address of another one ---- */
+/* ---- which rail asks for the address of another rail ---- */
 
 /* TRUE if the address of `other` is in the subnet of `source`. */
 static gboolean has_subnet_of(const IbhProbe *probe, const IbhProbeSource *source, const IbhProbeSource *other)

@@ -28,7 +28,7 @@
 #define RST 0x04
 #define ACK 0x10
 #define QUOTE 8          /* bytes of IPv4 payload that an ICMP error quotes at least (RFC 792) */
-#define COOKIE_END 24    /* offset in an echo; an ICMPv6 error may have 1,280 bytes, so it always quotes this far */
+#define COOKIE_END 24    /* where an echo's cookie ends; an ICMPv6 error may have 1,280 bytes, so it quotes this far */
 #define DAMAGED 4        /* the most wrong cookie bytes of a damaged reply: with more, it is not a reply to us */
 #define ADVERTISEMENT 24 /* bytes of an advertisement or solicitation before its options */
 #define SOLICITED 0x40   /* flag of an advertisement: it answers a solicitation */
@@ -43,9 +43,10 @@ gsize ibh_icmp_offset(const guint8 *bytes, gsize length)
 
 /* ---- echo replies ---- */
 
-/* Returns the pair whose request this packet answers; NULL if there is none. A reply comes from the peer, goes to our
- * address, and repeats the request, including the zeros that fill it. Replies to the echo IBH_PROBE_FREE, and to the
- * extra echo of flight.c, are not taken: these echoes only have to leave. */
+/* Returns the pair whose request this packet answers, and sets *ret_number to the number of this request; returns NULL
+ * if there is no such pair. A reply comes from the peer, goes to our address, and repeats the request, including the
+ * zeros that fill it. Replies to the echo IBH_PROBE_FREE, and to the extra echo of flight.c, are not taken: these
+ * echoes only have to leave. */
 static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply, guint *ret_number)
 {
     const gboolean six = reply->from.family == AF_INET6;
@@ -68,6 +69,7 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
         !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) || !ibh_ip_equal(&reply->to, &pair->route.from))
         return NULL;
     ibh_probe_write_head(pair, number, head);
+    /* type and checksum differ between a request and its reply; everything after them is the same */
     if (icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || icmp[1] != 0 ||
         memcmp(icmp + 4, head + 4, sizeof head - 4) != 0)
         return NULL;
@@ -132,6 +134,7 @@ static gboolean hear_damaged(IbhProbe *probe, const IbhPacket *reply)
     if (!pair || reply->length < IBH_PROBE_PACKET || reply->cut ||
         reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY))
         return FALSE;
+    /* the first 4 bytes of the cookie are not here, but in the identifier and the sequence number */
     for (guint at = 4; at < sizeof pair->cookie; at++)
         wrong += reply->icmp[at + 8] != pair->cookie[at] ? 1 : 0;
     if (six) { /* the checksum of ICMPv6 also covers addresses, length and protocol */
@@ -170,8 +173,10 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
         return;
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
+    /* Large echoes are noted above. A small echo that leaves after the pair gave up its echoes may leave only because
+     * --probe asked for the hardware address, so it does not count. */
     if (pair->step > IBH_STEP_ECHOES)
-        return; /* an echo that leaves only because --probe asked for the hardware address does not count */
+        return;
     pair->left = TRUE;
     if (number < probe->count)
         pair->echoes[number].left = TRUE;
@@ -228,6 +233,7 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
 
     if (error->length < before + QUOTE || ibh_rails_holder(probe->rails, &error->from))
         return;
+    /* the quoted IP header ends with the source and the destination */
     from = ibh_ip_from_bytes(family, quote - 2 * size);
     to = ibh_ip_from_bytes(family, quote - size);
     pair = ibh_probe_find_pair(probe, error->ifindex, &to);
@@ -272,7 +278,7 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
 
 const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
-    /* judge.c compares the hardware addresses of the answer's sender and of the next hop */
+    /* judge.c needs the hardware addresses of the answer's sender and of the next hop */
     const gboolean knows_both = pair->syn_sender.len && pair->hop && pair->hop->lladdr.len;
 
     if (pair->syn == IBH_SYN_SILENT)
@@ -349,7 +355,7 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
     }
     if (icmp[0] != ND_NEIGHBOR_ADVERT || icmp[1] != 0 || !link->lladdr_len)
         return;
-    before = 2 + ibh_nd_pad(link);
+    before = 2 + ibh_nd_pad(link); /* bytes of the option before the hardware address */
     for (gsize at = ADVERTISEMENT, size; at + 8 <= length; at += size) {
         size = (gsize)icmp[at + 1] * 8;
         if (!size || size > length - at)
@@ -408,7 +414,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     }
     if (!packet.is_fragment && hear_damaged(probe, &packet))
         return;
-    (void)ibh_probe_take_reply(probe, &packet, 0);
+    (void)ibh_probe_take_reply(probe, &packet, 0); /* 0: heard, not delivered */
     if (!packet.is_fragment)
         hear_error(probe, &packet);
 }

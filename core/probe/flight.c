@@ -13,6 +13,7 @@ static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 409
 
 #define FULL_TRIES 2 /* how many large echoes have the full size */
 
+/* How each question is asked. IBH_ASK_ECHO has a row of zeros, because echo_next() says when echoes are sent. */
 static const struct {
     guint tries;      /* how often the question is sent at most */
     guint burst_from; /* this try (the first is 0) and later ones do not wait for the answer to the try before */
@@ -39,9 +40,9 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
         return pair->on_link && pair->received && ibh_probe_is_ipv6(pair) && pair->syn != IBH_SYN_ANSWERED;
     case IBH_ASK_RDMA:
         return ibh_probe_awaits_rdma(pair);
-    case IBH_ASK_WHO: /* The kernel believes the first answer, and asks again only when its entry is old; with ARP flux,
-                         several NICs answer. So --probe asks once more, and reads all answers. In IPv6, it asks only if
-                         no echo came back. Of the pairs with the same next hop, one asks. */
+    case IBH_ASK_WHO: /* With ARP flux, several NICs answer. The kernel believes the first answer, and asks again only
+                         when its entry is old. So --probe asks once more, and reads all answers. IPv6 has no flux, so
+                         there --probe asks only if no echo came back. Of the pairs with the same next hop, one asks. */
         return hop && (!hop->asker || hop->asker == pair) && (!pair->received || hop->ip.family == AF_INET);
     case IBH_ASK_FREE: /* the look-up finds the rail; test whether packets leave through the rail, too */
         return pair->received && !pair->free_ifindex && !pair->route.error &&
@@ -66,7 +67,7 @@ static guint size_of_try(const IbhProbePair *pair, guint try)
 
 /* Returns TRUE if `shot` should be sent now. If the question has to wait, returns FALSE, and lowers *ret_due to the end
  * of the wait, if that is earlier. If the question is unwanted, given up, or answered (IBH_ASK_WHO waits for more
- * answers), only returns FALSE. */
+ * answers), returns FALSE, and leaves *ret_due as it is. */
 static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -77,6 +78,7 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
     if (!is_open(pair, ask))
         return FALSE;
+    /* each round is a try that may be made now; a try of IBH_ASK_SIZE without a size is skipped */
     for (; *tries < most && (!*tries || *tries >= asks[ask].burst_from || now >= pair->until[ask]); ++*tries) {
         const guint size = ask == IBH_ASK_SIZE ? size_of_try(pair, *tries) : 0;
 
@@ -97,10 +99,10 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
  *
  * Echoes may be stuck if three things are true: no echo was seen to leave, the kernel was not heard to ask for the
  * hardware address, and the neighbour table had an entry before. Then the kernel may have asked for the last time just
- * before the first echo, and the echoes wait for that answer. If no answer comes within ONE_QUESTION, the kernel has
- * given up the entry, and dropped the waiting packets. So one more echo is sent, which does not count: it makes the
- * kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its last echo, so that the kernel can ask
- * a second time. */
+ * before the first echo, and the echoes wait for the answer to that question. If no answer comes within ONE_QUESTION,
+ * the kernel has given up the entry, and dropped the waiting packets. So one more echo is sent, which does not count:
+ * it makes the kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its last echo, so that the
+ * kernel can ask a second time. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -142,10 +144,10 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
             return TRUE;
     }
     *ret_due = MIN(*ret_due, due);
-    if (due < G_MAXINT64)
+    if (due < G_MAXINT64) /* a question waits for its answer, or for its next try */
         return FALSE;
     pair->step = IBH_STEP_FINISHED;
-    if (pair->rdma == IBH_RDMA_UNASKED) /* the process that sends requests has not begun with this pair's */
+    if (pair->rdma == IBH_RDMA_UNASKED) /* the process that sends RDMA requests has not begun this pair's request */
         pair->rdma = IBH_RDMA_BLOCKED;
     return FALSE;
 }
@@ -195,7 +197,7 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);
     } else if (ask == IBH_ASK_SIZE) {
-        /* Packets of full size count as failed, also if they could not be sent, until sum_up() finds an answer. */
+        /* Packets of full size count as failed, also if they could not be sent, until judge.c finds an answer. */
         pair->mtu.failed |= tries == FULL_TRIES;
     } else if (!sent) { /* give up this question */
         pair->tries[ask] = asks[ask].tries;

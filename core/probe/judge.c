@@ -13,9 +13,10 @@
 
 /* ---- who has an address ---- */
 
-/* If several hardware addresses claim the address, finds out whether they belong to one host. The NICs of one host
- * claim its other addresses together, too; two hosts claim no other address together. If the other addresses contradict
- * each other, or nobody claims any, the result is IBH_PEER_MANY: one host or two. */
+/* Finds out whether the hardware addresses that claim an address belong to one host. The NICs of one host claim its
+ * other addresses together, too; two hosts claim no other address together. Returns IBH_PEER_FLUX for one host, and
+ * IBH_PEER_TWO for two. Returns IBH_PEER_MANY (one host or two) if the other addresses contradict each other, or if
+ * nobody claims another address. Returns IBH_CAUSE_NONE if fewer than two hardware addresses claim the address. */
 static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
@@ -55,7 +56,8 @@ static IbhProbeHop *first_hop(const IbhProbePair *pair)
     return ibh_ip_is_fe80(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
 }
 
-/* Compares the claims of the next hop's address, once for all pairs that have this address. */
+/* Returns what compare_claims() says of the next hop's address. Compares only once for all pairs that have this
+ * address. */
 static IbhCause find_rivals(const IbhProbePair *pair)
 {
     IbhProbeHop *first = pair->hop ? first_hop(pair) : NULL;
@@ -146,7 +148,7 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
 }
 
 /* If echoes of this pair are lost, returns why this host lost them, as its kernel says or its NIC shows; IBH_CAUSE_NONE
- * if it did not lose them. */
+ * if this host did not lose them. */
 static IbhCause find_own_loss(const IbhProbePair *pair)
 {
     const IbhLookup *route = &pair->route;
@@ -249,10 +251,10 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* Returns a cause if a reply, or the answer to the SYN, comes from a hardware address that is not in the kernel's
- * neighbour entry for the peer, and does not claim the peer's address. If the neighbour entry has no hardware address,
- * no sender can be judged. Then, if replies came and tell no hardware address either, returns IBH_WAY_NOT_KNOWN, which
- * says so. */
+/* Returns IBH_BACK_SENDER or IBH_BACK_STRANGER if a reply, or the answer to the SYN, comes from a hardware address that
+ * is not in the kernel's neighbour entry for the peer, and does not claim the peer's address. If the neighbour entry
+ * has no hardware address, no sender can be judged. Then, if replies came and tell no hardware address either, returns
+ * IBH_WAY_NOT_KNOWN, which says so. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -307,6 +309,7 @@ static IbhCause find_size(const IbhProbePair *pair)
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)
         return IBH_SIZE_MANGLED;
+    /* a filter refused a large echo, a larger reply came in than was delivered, or no echo of full size left */
     if (mtu->held || mtu->seen > mtu->passed || (pair->probe->hears && mtu->left < ibh_probe_full_size(pair)))
         return IBH_SIZE_OURS;
     return IBH_SIZE_SILENT;
@@ -345,7 +348,7 @@ void ibh_probe_judge(IbhProbe *probe)
     IBH_EACH_PAIR (pair, probe) {
         sum_up(pair);
         if (pair->hop)
-            first_hop(pair)->is_compared = FALSE;
+            first_hop(pair)->is_compared = FALSE; /* forget the result of an earlier call */
     }
     ibh_probe_believe_routers(probe);
     IBH_EACH_PAIR (pair, probe) {

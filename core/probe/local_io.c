@@ -55,7 +55,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
 }
 
 /* A macvlan in another network namespace is not among the links, but the NIC below it has a forwarding entry with the
- * macvlan's hardware address. */
+ * macvlan's hardware address. By these entries, whole.c recognises claims that come from such a macvlan. */
 static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
 {
     const IbhProbe *probe = ((const Reader *)data)->probe;
@@ -97,6 +97,7 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (info->tcm_parent == TC_H_INGRESS) /* a qdisc ingress or clsact, to which filters can be attached */
         *ibh_probe_fact(reader->probe, info->tcm_ifindex, IBH_FACT_TC) = 1;
+    /* the root's counter includes the drops of the queues below the root */
     if (info->tcm_parent == TC_H_ROOT && attributes[TCA_STATS])
         nla_memcpy(&stats, attributes[TCA_STATS], sizeof stats);
     *ibh_probe_fact(reader->probe, info->tcm_ifindex, IBH_FACT_QUEUE) += reader->sign * (gint64)stats.drops;
@@ -132,7 +133,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
     struct ifinfomsg links = {.ifi_family = AF_UNSPEC};
     struct ndmsg forwarding = {.ndm_family = AF_BRIDGE};
     struct tcmsg qdiscs = {.tcm_family = AF_UNSPEC};
-    g_autoptr(GArray) none = IBH_NEW_ARRAY(char);
+    g_autoptr(GArray) none = IBH_NEW_ARRAY(char); /* ibh_netlink_dump() needs an array; nothing is appended */
 
     for (IbhProbeFact fact = 0; fact < IBH_N_FACTS; fact++) {
         const IbhFactRow *row = &ibh_probe_facts[fact];
@@ -159,7 +160,8 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
 
 /* ---- the limits of neighbour tables ---- */
 
-/* The kernel sends a message for each table, and also for each device; the latter lack the table's limits. */
+/* The kernel sends a message for each table, and also for each device; messages about devices lack the table's
+ * limits. */
 static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 {
     const struct ndtmsg *info = nlmsg_data(header);
@@ -182,7 +184,7 @@ static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error)
 {
     struct ndtmsg tables = {.ndtm_family = AF_UNSPEC};
-    g_autoptr(GArray) none = IBH_NEW_ARRAY(char);
+    g_autoptr(GArray) none = IBH_NEW_ARRAY(char); /* ibh_netlink_dump() needs an array; nothing is appended */
 
     ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
     return ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &tables, sizeof tables),

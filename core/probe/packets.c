@@ -31,7 +31,8 @@ gsize ibh_probe_length(guint number, gboolean six)
 }
 
 /* An ICMP error may quote only 8 bytes of the echo. So the identifier and the sequence number contain a part of the
- * cookie, and the checksum depends on the whole cookie. In IPv6, the kernel writes the checksum. */
+ * cookie, and the checksum depends on the whole cookie. The zeros of a large echo do not change the checksum. In IPv6,
+ * the kernel writes the checksum. */
 void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET])
 {
     const gboolean six = ibh_probe_is_ipv6(pair);

@@ -10,9 +10,9 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's address whose subnet contains the peer. If the NIC has no such address, returns NULL; but if `any`
- * is TRUE, returns an address of the peer's family, if there is one, and preferably one with a subnet. Addresses for
- * which another NIC has the rules do not count. */
+/* Returns the NIC's address in whose subnet the peer is. If the NIC has no such address, the result depends on `any`.
+ * If `any` is FALSE, returns NULL. If `any` is TRUE, returns another address of the peer's family, preferably one with
+ * a subnet; NULL if the NIC has none. Skips addresses for which another NIC has the rules. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -31,7 +31,7 @@ static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const 
     return any && fallback ? &fallback->local : NULL;
 }
 
-/* Returns the index of the source. Adds it if the list does not have it. */
+/* Returns the index of this source in IbhProbe.sources. Adds the source if the list lacks it. */
 static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 {
     const IbhProbeSource source = {.nic = nic, .ip = *ip};
@@ -51,6 +51,7 @@ const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text)
     return text ? g_string_chunk_insert_const(probe->texts, text) : NULL;
 }
 
+/* Adds a rail and a peer to `list`, which is IbhProbe.unasked or IbhProbe.unfinished. */
 static void add_unasked(IbhProbe *probe, GArray *list, const IbhNic *nic, guint peer, const char *why)
 {
     const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = ibh_probe_keep_text(probe, why)};
@@ -58,7 +59,7 @@ static void add_unasked(IbhProbe *probe, GArray *list, const IbhNic *nic, guint 
     g_array_append_val(list, unasked);
 }
 
-/* Notes that the next pair will be the first one of this address. */
+/* Notes in IbhProbe.numbers that the pair that is added next is the first pair of this address. */
 static void number_peer(IbhProbe *probe, const IbhIp *ip)
 {
     g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
@@ -93,10 +94,11 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-/* Returns why a rail does not ask a peer; NULL if it asks. If a rail has no gateway of its own, the main table decides
- * about peers beyond the rail's subnets and remote=, and may rightly choose another NIC. The main table also decides if
- * its route to the peer leads to another rail's gateway, and has a longer prefix than the rail's remote= (or, without
- * remote=, is not a default route): an administrator wants that route. */
+/* Returns why a rail does not ask a peer; NULL if the rail asks. There are two cases in which the main table decides
+ * about the peer, so the rail does not ask. In the first, main's route to the peer leads through another rail to a
+ * gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has no such remote=, is not a
+ * default route: an administrator wants that route. In the second, the peer is beyond the rail's subnets and remote=,
+ * the rail has no gateway of its own, and the kernel finds no route, or chooses another NIC. Both may be right. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
@@ -111,7 +113,7 @@ static char *why_left_to_main(const IbhProbePair *pair)
     char text[IBH_IP_STRLEN];
     IbhRoute unused;
 
-    if (!ibh_nic_is_usable(nic)) /* the NIC's routes are gone, so main's answer means nothing */
+    if (!ibh_nic_is_usable(nic)) /* the NIC's routes may be gone, so main's answer means nothing */
         return NULL;
     if (route->table == IBH_TABLE_MAIN && route->gateway.family && is_by_other_rail && is_longer)
         return g_strdup_printf("main sends it through %s via %s", name, ibh_ip_format(&route->gateway, text));
@@ -119,15 +121,15 @@ static char *why_left_to_main(const IbhProbePair *pair)
         return NULL;
     if (route->error == ENETUNREACH)
         return g_strdup("outside its subnets, and no route leads there");
-    /* the rail asks: main chose this very NIC, or judge.c is to report the error route or the local route */
+    /* the rail asks, because main chose this very NIC, or because judge.c has to report the error or local route */
     if (route->error || route->oif == nic->link->ifindex || route->type == RTN_LOCAL)
         return NULL;
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 
 /* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only. So the
- * gateway of the matching route differs from the gateway used. For a multipath route, the kernel always reports the
- * first hop of the matching route, so a difference means nothing. */
+ * gateway of the matching route differs from the gateway used. If the matching route is a multipath route, the kernel
+ * always reports the gateway of the first nexthop, whichever nexthop it uses, so a difference means nothing. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;
@@ -141,7 +143,7 @@ void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 
 /* ---- next hops ---- */
 
-/* Returns the hop of this address on this link. Makes it if there is none. */
+/* Returns the hop with this address on this link. Makes the hop if there is none. */
 static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp *ip, gboolean is_own)
 {
     IbhProbeHop *hop = ibh_probe_hop(probe, link->ifindex, ip);
@@ -166,8 +168,9 @@ static void free_hops(gpointer first)
     }
 }
 
-/* If the kernel routes through the rail, the next hop is the gateway or the peer. If not, packets that are tied to the
- * rail can only go to a neighbour: the next hop is the peer if the rail has the peer's subnet, and else unknown. */
+/* If the kernel routes the pair's packets through the rail, the next hop is the gateway or, without a gateway, the
+ * peer. If not, the pair's echoes still leave through the rail, because --probe ties their socket to the NIC. Then the
+ * next hop is the peer if the rail has the peer's subnet; otherwise the next hop is unknown. */
 void ibh_probe_find_hops(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {
@@ -186,8 +189,8 @@ void ibh_probe_find_hops(IbhProbe *probe)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
 }
 
-/* Takes out the pairs for which `why_not` has a reason, and lists them with this reason. The pairs that stay get new
- * indexes. */
+/* Takes out of IbhProbe.pairs each pair for which `why_not` returns a reason, and adds the pair to `list` with this
+ * reason. The pairs that stay get new indexes. */
 static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair), GArray *list)
 {
     g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
@@ -205,7 +208,7 @@ static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair)
             number_peer(probe, ibh_probe_peer(pair));
         g_array_append_vals(probe->pairs, pair, 1);
     }
-    /* When pairs are left to main, the routes are known, as they were not in ibh_probe_new(). */
+    /* ibh_probe_new() found the next hops without the routes; when pairs are left to main, the routes are known */
     ibh_probe_find_hops(probe);
 }
 
@@ -228,9 +231,9 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 /* ---- a probe ---- */
 
 /* Adds each address once. A list of all hosts of a fabric also names this host. --probe sends no echoes to this host's
- * own addresses (for example a VIP on lo). But another host may have such an address, too. --probe asks who else has
- * each of its sources, so the address becomes a source of a rail that has the subnet, without a pair. If a rail serves
- * the address, no other rail may ask. */
+ * own addresses (for example a VIP on lo), so they get no pairs. But another host may have the same address. --probe
+ * asks who else has each of its sources. So an own address becomes a source of the first rail that has the subnet of
+ * the address; but if a rail serves the address, no other rail gets this source. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -286,7 +289,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
                             "--probe: none of the addresses is a peer: they are this host's own");
         return NULL;
     }
-    ibh_probe_find_hops(probe); /* without routes; ibh_probe_leave_to_main() does this again when they are known */
+    ibh_probe_find_hops(probe); /* routes are not known yet; ibh_probe_leave_to_main() finds the hops again */
     if ((guint64)probe->pairs->len * probe->count > IBH_PROBE_PACKETS_MAX) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--probe: %u pairs of rail and peer, --count %u: more than %d packets; probe fewer peers at a time",
@@ -341,8 +344,8 @@ gboolean ibh_probe_is_direct(const IbhProbePair *pair)
     return pair->hop && ibh_ip_equal(&pair->hop->ip, &pair->route.to);
 }
 
-/* The pairs of one peer are adjacent. For an unknown address, the first look-up returns 0, and the pair with the index
- * 0 has another peer. */
+/* The pairs of one peer are adjacent. For an address without pairs, the number from the hash table means nothing: no
+ * pair has this index, or the pair with this index has another peer. So the loop ends at once. */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
     guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip));
@@ -360,7 +363,7 @@ int ibh_probe_is_ipv6(const IbhProbePair *pair)
     return pair->route.to.family == AF_INET6;
 }
 
-/* The MTU of IPv6 may be smaller than the link's; then IPv6 sends no larger packets. */
+/* IPv6 may have a smaller MTU than the link; then the kernel sends no IPv6 packet that is larger than this MTU. */
 guint ibh_probe_full_size(const IbhProbePair *pair)
 {
     const IbhLink *link = ibh_probe_link(pair);
@@ -387,6 +390,7 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
         /* the hardware address of an entry that the kernel made without asking comes from no neighbour */
         lladdr = ibh_lladdr_from_bytes(neighbour->lladdr,
                                        ibh_neighbour_is_unasked(hop->link, neighbour) ? 0 : neighbour->lladdr_len);
+        /* before a pair begins, note an entry that is not ours; afterwards, the hardware address that echoes use */
         if (!hop->is_begun) {
             hop->in_table = TRUE;
             hop->entry = lladdr;

@@ -12,8 +12,8 @@
  *
  * Many pairs are under way at the same time; together they send at most 4,000 packets a second. A pair that sends to
  * its peer directly may add an entry to the kernel's neighbour table, which the whole machine shares. So only as many
- * of these pairs are under way as the table has room for. When a pair is finished, the entry that it added is deleted,
- * and the next pair begins.
+ * of these pairs are under way at the same time as the table has room for, but at least one. When a pair is finished,
+ * the entry that it added is deleted, and the next pair begins.
  */
 #pragma once
 
@@ -23,18 +23,19 @@
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
-#define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5)        /* time between two echoes of a pair */
-#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* how long the answer to a question may take */
-#define IBH_PROBE_SPACING 250                          /* µs between two packets of the run */
-#define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10) /* a proxy answers up to 0.8 s late (proxy_delay) */
-#define IBH_PROBE_PACKETS_MAX 1000000                  /* the most small echoes of a run, which take 4 minutes */
-#define IBH_PROBE_PACKET 40         /* bytes of a small echo: ICMP header, tag, cookie, pair, number, zeros */
-#define IBH_PROBE_SIZE_MAX 65535    /* bytes of the largest echo, with its IP header */
-#define IBH_PROBE_SIZED 0x80000000u /* flag in an echo's number: the low bits are the size of the packet */
-#define IBH_PROBE_FREE 0x40000000u  /* the number of an echo that, like most programs' packets, is tied to no NIC */
-#define IBH_PROBE_NAMED 4           /* how many peers, rails or pairs a finding names at most */
-#define IBH_SYN_PORT 1              /* tcpmux, which has been unused for decades */
-#define IBH_SYN_LENGTH 20           /* bytes of a TCP header without options */
+#define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5) /* time between two echoes of a pair */
+#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC        /* the longest wait for the answer to a question (flight.c) */
+#define IBH_PROBE_SPACING 250                   /* µs between two packets of the run */
+/* by default, a proxy answers up to 0.8 s late (proxy_delay) */
+#define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10)
+#define IBH_PROBE_PACKETS_MAX 1000000 /* the most small echoes of a run, which take 4 minutes */
+#define IBH_PROBE_PACKET 40           /* bytes of a small echo: ICMP header, tag, cookie, pair, number, zeros */
+#define IBH_PROBE_SIZE_MAX 65535      /* bytes of the largest echo, with its IP header */
+#define IBH_PROBE_SIZED 0x80000000u   /* flag in an echo's number: the other bits are the size of the packet */
+#define IBH_PROBE_FREE 0x40000000u    /* the number of an echo that, like most programs' packets, is tied to no NIC */
+#define IBH_PROBE_NAMED 4             /* how many peers, rails or pairs a finding names at most */
+#define IBH_SYN_PORT 1                /* tcpmux, which has been unused for decades */
+#define IBH_SYN_LENGTH 20             /* bytes of a TCP header without options */
 
 typedef struct IbhProbe IbhProbe;
 typedef struct IbhProbePair IbhProbePair;
@@ -69,9 +70,9 @@ typedef struct {
     gboolean replied; /* replies to our echoes came from the hardware address */
 } IbhProbeClaim;
 
-/* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims that
- * ibh_probe_take_claim() believes, including unsolicited ones. For the address of a peer or gateway, these are the
- * claims heard on this wire; for an address of this host, the claims heard on the wire of any NIC that probes. */
+/* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims that claims.c
+ * believes, including unsolicited ones. For the address of a peer or gateway, these are the claims heard on this wire;
+ * for an address of this host, the claims heard on the wire of any NIC that probes. */
 typedef struct IbhProbeHop IbhProbeHop;
 struct IbhProbeHop {
     const IbhLink *link;
@@ -88,16 +89,19 @@ struct IbhProbeHop {
     gboolean asks;             /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered the kernel */
     guint questions;           /* IPv4: how often the kernel or --probe asked */
-    const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
-    gboolean forged;      /* a host claims the address in another host's name, and the kernel may believe the claim */
-    gboolean is_virtual;  /* a virtual router has the address, as ibh_probe_believe_routers() found */
-    gboolean is_compared; /* `rivals` is known; if several hops have the address, only the first of the list has both */
-    IbhCause rivals;      /* who claims the address (find_rivals()) */
+    const IbhProbePair *asker; /* the pair for which --probe asked; NULL: --probe has not asked yet */
+    gboolean forged;     /* a host claims the address in another host's name, and the kernel may believe the claim */
+    gboolean is_virtual; /* a virtual router has the address, as ibh_probe_believe_routers() found */
+    /* find_rivals() sets the next two members. If several hops have the address, find_rivals() sets them only in the
+     * first hop of the list; but for an fe80:: address, in each hop. */
+    gboolean is_compared; /* `rivals` is known */
+    IbhCause rivals;      /* who claims the address: IBH_PEER_*, or IBH_CAUSE_NONE */
     guint n_claims;
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
 };
 
-/* An address of this host. Pairs send from it, or it is in IbhProbe.own; either way, --probe asks who else has it. */
+/* An address of this host. Either pairs send from the address, or the address is in IbhProbe.own. In both cases,
+ * --probe asks who else has the address. */
 typedef struct {
     const IbhNic *nic; /* the NIC that sends or asks; an address of IbhProbe.own may be on another NIC */
     IbhIp ip;
@@ -119,17 +123,17 @@ typedef struct {
     int seen; /* the NIC where a reply came in, delivered or not; if several, preferably the pair's own; 0: none */
 } IbhProbeEcho;
 
-/* What is known about how long a pair's packets may be. Sizes are in bytes, with the IP header; 0: unknown. */
+/* What is known about how large a pair's packets may be. Sizes are in bytes, with the IP header; 0: unknown. */
 typedef struct {
-    guint passed;     /* the longest packet that was answered */
-    gboolean failed;  /* two packets of full size were not answered */
+    guint passed;     /* the largest echo whose reply was delivered */
+    gboolean failed;  /* neither of two echoes of full size was answered; ibh_probe_judge() sets the final value */
     guint fragment;   /* the size of the fragments that a reply came in; 0: no reply was fragmented */
-    IbhIp limited_by; /* the host that reported a packet as too long; family 0: none */
+    IbhIp limited_by; /* the host that reported an echo as too long; family 0: none */
     guint limit;      /* the size that the host `limited_by` accepts */
-    guint seen;       /* the longest packet whose reply came in, delivered or not */
-    guint left;       /* the longest packet that was seen to leave */
-    gboolean held;    /* a long packet could not be sent (EPERM): a filter of this host drops it */
-    gboolean mangled; /* a reply to a long packet came in with a wrong checksum */
+    guint seen;       /* the largest echo whose reply came in, delivered or not */
+    guint left;       /* the largest echo that was seen to leave */
+    gboolean held;    /* a large echo could not be sent (EPERM): a filter of this host drops it */
+    gboolean mangled; /* a reply to a large echo came in with a wrong checksum */
 } IbhProbeSize;
 
 /* How far a pair has come (flight.c). */
@@ -172,8 +176,8 @@ struct IbhProbePair {
                                  sent */
     gint64 at;                /* send nothing before this time */
     /* stage: way */
-    IbhLookup route; /* the look-up from our address to the peer, tied to no NIC, and its answer; if an ICMP redirect
-                        overrides the route, `gateway` and `oif` are those of the redirect */
+    IbhLookup route;     /* the look-up from our address to the peer, tied to no NIC, and its answer; but `gateway` and
+                            `oif` are those that the kernel uses, even if an ICMP redirect overrides the route */
     gboolean redirected; /* the gateway comes from an ICMP redirect, not from the route */
     int free_ifindex;    /* the NIC through which the echo IBH_PROBE_FREE left; 0: it was not seen to leave */
     /* stages: question, answer, entry */
@@ -184,7 +188,7 @@ struct IbhProbePair {
     int received;           /* how many of their replies were delivered */
     int send_error;         /* the errno of the last echo that could not be sent; 0: none */
     gboolean left;          /* an echo was seen to leave through the pair's NIC */
-    gboolean is_translated; /* the last echo left with other addresses than the pair's */
+    gboolean is_translated; /* the echo that left last had other addresses than the pair's */
     IbhIp leaves_from;      /* the source of the echo that left last */
     IbhIp leaves_to;        /* the destination of that echo */
     /* stages: reply, delivered, sender */
@@ -202,8 +206,8 @@ struct IbhProbePair {
     IbhLladdr syn_sender; /* the sender of the answer to the SYN; length 0: no answer, or the kernel does not tell */
     /* stages: size, RDMA */
     IbhProbeSize mtu;
-    IbhCause rdma;  /* how far the request came; IBH_CAUSE_NONE: it was answered, or none was wanted */
-    int rdma_error; /* errno of that step; 0: none */
+    IbhCause rdma;  /* how far the RDMA request came; IBH_CAUSE_NONE: it was answered, or no request was wanted */
+    int rdma_error; /* the errno with which the step in `rdma` failed; 0: none */
     /* the verdict */
     IbhCause causes[IBH_PROBE_LISTS]; /* at most one from each list (judge.c); the first tells why echoes were lost */
 };
@@ -303,13 +307,14 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
  * redirect made the gateways differ. `pair->route` is the answer with IbhLookup.match; `used` is the answer to the same
  * question without `match`. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* Takes out the pairs that the main table decides about. There are two cases. In the first, the peer is beyond the
- * rail's subnets and remote=, the rail has no gateway of its own, and the kernel finds no route, or a route through
- * another NIC. In the second, main's route to the peer leads to another rail's gateway, and the route's prefix is
- * longer than that of the rail's remote= for the peer (or than 0, without such a remote=). A NIC that is down, or has
- * no carrier, keeps its pairs. Call this function when the routes of all pairs are known. */
+/* Takes out the pairs that the main table decides about, and lists them in IbhProbe.unasked. There are two cases. In
+ * the first, the peer is beyond the rail's subnets and remote=, the rail has no gateway of its own, and the kernel
+ * finds no route, or a route through another NIC. In the second, main's route to the peer leads to another rail's
+ * gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has no such remote=, is not a
+ * default route. A NIC that is down, or has no carrier, keeps its pairs. Call this function when the routes of all
+ * pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
-/* After a signal, takes out the pairs that have no result. */
+/* After a signal, takes out the pairs that have no result, and lists them in IbhProbe.unfinished. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
 
 /* Takes the content of the neighbour table (IbhNeighbour). An entry that was there before a pair began to send to its
@@ -322,15 +327,15 @@ gboolean ibh_probe_adds_entry(const IbhProbePair *pair);
 /* ---- which packet is sent next ---- */
 
 /* All pairs that have begun take turns: each has something to send, waits, or is finished. A pair that adds an entry to
- * the neighbour table begins when there is room for the entry, or, if there is never room, when no other pair has such
- * an entry; deleting a finished pair's entry makes room. */
+ * the neighbour table begins when there is room for the entry. If there is never room, the pair begins when no entry of
+ * another pair is left. Deleting the entry of a finished pair makes room. */
 typedef struct {
     IbhProbe *probe;
     guint gone;       /* all pairs before this index have reached IBH_STEP_GONE */
     guint begun;      /* the index of the first pair that has not begun */
     guint turn;       /* the index of the pair that has its turn next */
     guint room[2];    /* how many entries --probe may add to the neighbour tables of IPv4 and IPv6 */
-    guint added[2];   /* how many entries it has added to each table and not yet deleted */
+    guint added[2];   /* how many entries --probe has added to each table and not yet deleted */
     gboolean settled; /* a pair waits for ibh_probe_learn() */
 } IbhFlight;
 
@@ -380,11 +385,13 @@ static inline guint32 ibh_get32(const guint8 *at)
     return (guint32)ibh_get16(at) << 16 | ibh_get16(at + 2);
 }
 
-/* Adds bytes to the checksum of IP and ICMP. The sum of an intact packet is 0xffff. */
+/* Adds bytes to a sum of which a checksum of IP or ICMP is made, and returns the new sum. The bytes of an intact
+ * packet, with its checksum, have the sum 0xffff. */
 guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
 /* Returns the length of the echo with this number, without its IP header; 0 if there is no such echo. */
 gsize ibh_probe_length(guint number, gboolean six);
-/* Writes the beginning of an echo; the bytes after it are zeros. */
+/* Writes the first bytes of an echo, which are all of a small echo. In a large echo, zeros follow, which this function
+ * does not write. */
 void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET]);
 /* Writes an echo, and returns its length. */
 gsize ibh_probe_write_echo(const IbhProbePair *pair, guint number, guint8 *packet);
@@ -424,12 +431,14 @@ typedef struct {
 
 /* Takes everything that a packet proves. */
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
-/* Returns the operation of an ARP packet of IPv4; 0 if the frame is something else. */
+/* Returns the operation of an ARP packet of IPv4, and sets *ret_arp, except `sender` and `is_answer`. If the frame is
+ * something else, returns 0. */
 guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
 /* Takes a claim that came in through this NIC. If the claim is a forgery, notes only the forgery. A claim is a forgery
  * if it names another hardware address than the one that the frame comes from, and does not name a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
-/* Takes forgeries for claims that a virtual router made after all. Call this when all packets are heard. */
+/* Finds out which forgeries are claims of a virtual router after all, and makes them claims. Call this when all packets
+ * are heard. */
 void ibh_probe_believe_routers(IbhProbe *probe);
 /* Returns a source of another NIC, in the same IPv4 subnet, that can ask for the address of `source` and name itself as
  * the sender; NULL if there is none, and always in IPv6. A proxy answers this question, but not the question that the
@@ -438,8 +447,8 @@ const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSou
 
 /* Returns why it is unknown which NIC of the peer replies; NULL if that is known, or no SYN was sent. */
 const char *ibh_probe_syn_why(const IbhProbePair *pair);
-/* Notes how far a pair's RDMA request came, as another process tells. Returns FALSE if there is no such pair or cause,
- * or if the pair has its result already. */
+/* Notes how far a pair's RDMA request came, as the process that sends the requests tells: IbhProbePair.rdma and
+ * rdma_error. Returns FALSE if there is no such pair or cause, or if the pair has its result already. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, IbhCause cause, int error);
 /* TRUE if an RDMA request should be sent, or has no answer yet. */
 gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
@@ -447,25 +456,25 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 /* ---- the verdict ---- */
 
 /* Returns where the value of a fact is kept; the value begins at 0. For a counter, the reading before the run is
- * subtracted and the one after it is added, so the value is the growth. For something attached to a NIC, the value is 1
- * or more if it is there. With ifindex 0, the fact is about the whole network namespace. */
+ * subtracted, and the reading after the run is added, so the value is the growth. For something attached to a NIC, the
+ * value is 1 or more if it is there. With ifindex 0, the fact is about the whole network namespace. */
 gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 
 /* Sets the causes of all pairs, and the findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
-gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has it */
-/* Lists the hardware addresses that claim the IP address of the hop on any rail, and returns how many are listed. Lists
- * only claims of the hop's own wire for an fe80:: address, which a router on each wire may have. Leaves out those
- * of virtual routers, except a virtual router from which replies to echoes came. In IPv6, also leaves out those of
- * proxies. They do not prove that one more host has the IP address. */
+gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has the cause */
+/* Lists the hardware addresses that claim the IP address of the hop on the wire of any rail, and returns how many it
+ * lists. But an fe80:: address may belong to a different router on each wire, so for this address, only claims on the
+ * hop's own wire count. Leaves out hardware addresses whose claims do not prove that one more host has the IP address:
+ * those of virtual routers, unless replies to echoes came from the hardware address, and, in IPv6, those of proxies. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */
 /* Returns "172.16.34.1-.8, 172.16.35.1 and 3 more" for an array of IbhIp. Consecutive addresses are one range. Names at
  * most `most` ranges. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
-/* Returns "NAME, NAME and N more" with the first `most` names. N is `more` plus the number of names left in the array.
- */
+/* Returns "NAME, NAME and N more" with the first `most` names. N is `more` plus the number of names after these. If N
+ * is 0, " and N more" is left out. */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* Returns in words which kind of route makes the kernel return this errno; NULL if none does. */

@@ -12,8 +12,8 @@
 #include <poll.h>
 #include <stddef.h>
 
-/* Where a descriptor is in IbhProber.fds, for which the loop waits. Source i has the descriptors at IBH_ECHOES + 2 * i
- * and at IBH_ASKER + 2 * i. */
+/* The places of descriptors in IbhProber.fds. The loop waits for all of these descriptors. Source i has the places
+ * IBH_ECHOES + 2 * i and IBH_ASKER + 2 * i. */
 enum {
     IBH_EAR,    /* a packet socket; hears what leaves through any NIC, and what comes in, even if this host drops it */
     IBH_ECHOES, /* a raw socket for echoes, bound to the source's address; a negative errno if it could not be opened */
@@ -30,7 +30,7 @@ typedef struct {
     gint64 shown;            /* when progress was last shown; at the start, a time in the future */
     struct pollfd *fds;
     guint n_fds;
-    int tcp, solicit; /* raw sockets of IPv6 that only send, SYNs and solicitations; -1 without IPv6 */
+    int tcp, solicit; /* raw IPv6 sockets: `tcp` only sends SYNs, `solicit` only solicitations; -1 without IPv6 */
     guint8 *bytes;    /* room for one packet */
     gint64 next;      /* the earliest time for the next packet */
 } IbhProber;
@@ -52,7 +52,7 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
 /* ---- sockets_io.c ---- */
 
 /* Opens the sockets, except those to the processes that make RDMA requests. Fails only if the packet socket cannot be
- * opened, for example without CAP_NET_RAW; any other socket may be missing. */
+ * opened, for example without CAP_NET_RAW; any other socket may be missing. Call ibh_prober_close() also on failure. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error);
 void ibh_prober_close(IbhProber *prober);
 /* Returns the address without a port. */
@@ -85,5 +85,6 @@ gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[
 /* Lets another process send an RDMA request, so that --probe does not wait if the kernel blocks that process. Returns 0
  * or an errno. */
 int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair);
-/* Takes what the process at the other end of this socket tells. Sets the socket to -1 if the process has ended. */
+/* Takes what the process at the other end of this socket tells. If the process has ended, closes the socket, and sets
+ * it to -1. */
 void ibh_prober_take_rdma(IbhProber *prober, int *asker);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe --rdma uses the kernel's own interface, /dev/infiniband/rdma_cm, without a library or verbs. It sends SIDR
- * requests, with which a connection manager asks for a datagram service. Any answer of the peer's connection manager,
- * even "no such service", proves that RDMA works.
+ * requests (service ID resolution), with which a connection manager asks another host's connection manager for a
+ * datagram service. Any answer of the peer's connection manager, even "no such service", proves that RDMA works.
  *
- * With Soft-RoCE, a process that ends a request can block for ever in the kernel if the host's firewall drops the
+ * With Soft-RoCE, a process that ends a request can block for ever in the kernel if this host's firewall drops the
  * packets. So child processes send the requests, and --probe does not wait until these processes end. For each
- * request, the parent sends the index of a pair to a child, and the child tells how far the request came.
+ * request, the parent sends the index of a pair to a child, and the child tells the parent how far the request came.
  */
 #include "host/tree.h"
 #include "probe/prober_io.h"
@@ -38,9 +38,9 @@ enum {
 
 /* How far the request of a pair has come. */
 typedef struct {
-    guint32 pair; /* the index of the pair */
-    IbhCause cause;
-    int error; /* errno; 0: none */
+    guint32 pair;   /* the index of the pair */
+    IbhCause cause; /* IBH_RDMA_*: the step that failed, or is under way; IBH_CAUSE_NONE: the peer has answered */
+    int error;      /* the errno with which the step failed; 0: none */
 } Result;
 
 /* ---- the child ---- */
@@ -49,7 +49,7 @@ typedef struct {
     const IbhProbe *probe;
     int parent;  /* the socket to the parent, which sends the index of a pair (guint32), and receives Results */
     int channel; /* DEVICE; -1 if it could not be opened */
-    int error;   /* why it could not be opened; ENOENT: the module rdma_ucm is not loaded */
+    int error;   /* the errno with which opening DEVICE failed; ENOENT: no driver, or no file in /dev; 0: it is open */
 } Asker;
 
 static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int error)
@@ -60,8 +60,9 @@ static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int er
         _exit(1);
 }
 
-/* Gives the kernel a command with one write of a header and `in`, which also says where the kernel puts an answer.
- * Returns 0 or an errno. The commands used here do not wait for the network. */
+/* Gives the kernel a command by one write(), of a header and of `in`. If the command has an answer, a member of `in` is
+ * the address where the kernel puts the answer, of at most `answer_size` bytes. Returns 0 or an errno. The commands
+ * used here do not wait for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
 {
     guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)]; /* "connect" is the longest */
@@ -94,7 +95,7 @@ static void begin_request(const Asker *asker, guint32 i)
     struct rdma_ucm_bind bind = {0};
     struct rdma_ucm_resolve_addr resolve = {.timeout_ms = ADDRESS_MS};
     int error = asker->error;
-    /* if the module is there, a container's /dev lacks the device's file */
+    /* ENOENT: either the module is not loaded, or, if sysfs has the device, a container's /dev lacks its file */
     IbhCause cause = error == ENOENT && access("/sys/class/misc/rdma_cm", F_OK) ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
 
     bind.addr_size = put_address(&bind.addr, &source->ip);
@@ -106,18 +107,19 @@ static void begin_request(const Asker *asker, guint32 i)
         cause = error == ENODEV ? IBH_RDMA_NO_GID : cause;
     }
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
-    /* Without an RDMA device, there is no GID, and the module would not help: so tell only that the device is missing.
-     */
+    /* If the NIC has no RDMA device, it cannot have a GID, and loading the module would not help. So tell only that the
+     * device is missing. */
     if ((cause != IBH_RDMA_REFUSED || error == ENOENT) && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
     /* without an error, IBH_RDMA_NO_WAY says that the kernel is resolving the address */
     tell_parent(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);
 }
 
-/* Does the next step of the request that the event is about. A positive status comes from the peer, a negative errno
- * from the kernel. Requests go to port 0, where no program can listen. This process does not end finished requests,
- * because that may block. Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the command ends with the last
- * field that they know, `reserved`, which follows `id`. */
+/* Does the next step of the request that the event is about, and tells the parent. If the status of an event is
+ * positive, the peer has answered; if the status is negative, it is an errno of the kernel, negated. Requests go to
+ * port 0, where no program can listen, so an answer says "no such service". This process does not end finished
+ * requests, because to end a request may block. Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the
+ * command ends with the last field that these kernels know: `reserved`, which follows `id`. */
 static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
@@ -208,10 +210,11 @@ static int start_asker(const IbhProbe *probe)
 
 /* ---- the parent ---- */
 
-/* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall or queue drops its requests. Soft-RoCE, unlike
- * adapters, sends through both. To find out, sends an empty datagram to RoCE's UDP port: if the datagram is dropped in
- * an output hook of the firewall, the kernel returns EPERM; in the egress hook or a full queue, ENOBUFS. Only Soft-RoCE
- * has the attribute "parent". */
+/* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall or the NIC's queue drops the requests of the
+ * device. Requests of Soft-RoCE go through the firewall and the queue; those of adapters go through neither. To find
+ * out, sends an empty datagram to RoCE's UDP port. If an output hook of the firewall drops the datagram, the kernel
+ * returns EPERM; if the egress hook or a full queue drops it, ENOBUFS. Only Soft-RoCE has the attribute "parent" in
+ * sysfs. */
 static gboolean drops_requests(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -251,8 +254,8 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         pair->rdma_error = EAGAIN;
         return EAGAIN;
     }
-    /* If this fails, `pair->rdma` stays as it is. If it is still IBH_RDMA_UNASKED at the end, flight.c sets
-     * IBH_RDMA_BLOCKED. */
+    /* If send() fails, for example because the child hangs and reads nothing, `pair->rdma` stays as it is. If
+     * `pair->rdma` is still IBH_RDMA_UNASKED when the pair has no more questions, flight.c sets IBH_RDMA_BLOCKED. */
     (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL);
     return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs --probe from its beginning to its end. It looks up the routes of all pairs (pairs.c), asks on the wire whether
- * other hosts answer for this host's addresses, and asks the pairs (flight.c, wire_io.c), while it hears what passes
- * the NICs (evidence.c). Then judge.c finds what is wrong with each pair, and verdict.c who is at fault.
+ * Runs --probe, up to the verdict. Looks up the routes of all pairs (pairs.c), asks on the wire whether other hosts
+ * answer for this host's addresses, and sends the packets of all pairs (flight.c, wire_io.c), while it hears what
+ * passes the NICs (evidence.c). Then the caller calls ibh_probe_judge(): judge.c finds what is wrong with each pair,
+ * and verdict.c who is at fault.
  */
 #include "check/look_io.h"
 #include "probe/prober_io.h"
@@ -13,7 +14,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* how often settled and finished pairs are looked for */
+#define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* how often ask_pairs() looks for settled and finished pairs */
 #define SHOW_EVERY (G_USEC_PER_SEC / 4)     /* how often progress is shown */
 /* How long a pair waits if the neighbour table or a queue is full, and how often it waits in all. The number is
  * limited, because a queue that is too small refuses every packet. */
@@ -29,7 +30,9 @@ static void on_signal(int number)
     was_interrupted = 1;
 }
 
-/* Sends the packet, and notes the result. But if the neighbour table or a queue is full, puts an echo off. */
+/* Sends the packet, and notes the result. But if the packet is an echo, and the kernel refuses it because the neighbour
+ * table or a queue is full, notes no result: the pair waits, and sends the same echo again. A pair waits at most
+ * REFUSALS times. */
 static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
     IbhProbePair *pair = shot->pair;
@@ -69,9 +72,9 @@ static gboolean read_neighbours(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* Sends, receives and waits until all pairs are gone, or a signal comes. Deletes the neighbour entry that a finished
- * pair added, which makes room for the entry of another pair; but a fixed entry is another program's, and stays. Each
- * line of progress overwrites the last one. */
+/* Sends, receives and waits until all pairs are gone (IBH_STEP_GONE), or a signal comes. Deletes the neighbour entry
+ * that a finished pair added, which makes room for the entry of another pair; but a fixed entry is another program's,
+ * and stays. Each line of progress overwrites the line before. */
 static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
     IbhFlight *flight = &prober->flight;
@@ -86,7 +89,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
             send_shot(prober, &shot);
             due = now;
         } else if (has_shot) {
-            due = prober->next;
+            due = prober->next; /* it is too early for a packet; a later round gets a shot again */
         }
         (void)ibh_prober_wait(prober, MIN(due, now + COLLECT_EVERY));
         if (now < collected + COLLECT_EVERY)
@@ -121,8 +124,8 @@ static void wait_until(IbhProber *prober, gint64 until)
 
 /* Asks which other hosts have our own addresses, or answer for them. The NIC of each source asks for the source's
  * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. Then another rail, if
- * one has the subnet, asks for the same address and names itself as the sender: a proxy answers this second question,
- * up to 0.8 s late. Returns the time until which answers may come. */
+ * one has the same subnet, asks for the same address and names itself as the sender: a proxy answers this second
+ * question, by default up to 0.8 s late. Returns the time until which answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
@@ -138,6 +141,8 @@ static gint64 ask_own(IbhProber *prober)
     return g_get_monotonic_time() + IBH_PROBE_PROXY_WAIT;
 }
 
+/* Looks up routes, reads neighbour tables and counters, asks on the wire, and reads the tables and counters again: what
+ * has grown in the meantime tells what this host refused or dropped. */
 static gboolean ask_all(IbhProber *prober, GError **error)
 {
     IbhProbe *probe = prober->probe;
@@ -147,8 +152,8 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     IBH_EACH_PAIR (pair, probe) {
         IbhLookup used = pair->route;
 
-        /* With `match`, the kernel tells the route that matches; without, the gateway and NIC that it uses. An ICMP
-         * redirect makes them differ. */
+        /* With `match`, the kernel tells the route that matches; without `match`, it tells the gateway and NIC that it
+         * uses. After an ICMP redirect, the two answers differ. */
         pair->route.match = TRUE;
         if (!ibh_netlink_lookup(prober->netlink, &pair->route, error) ||
             !ibh_netlink_lookup(prober->netlink, &used, error))

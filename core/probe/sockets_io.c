@@ -19,7 +19,8 @@
 #define IPV6_UNICAST_IF 76
 #endif
 
-/* Bytes that the filter keeps of each packet except this run's echoes; evidence.c reads no further. */
+/* How many bytes the filter keeps of each packet, except this run's echoes and their replies; evidence.c reads no more
+ * bytes of other packets. */
 #define HEAD_BYTES 128
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 #define BUFFER                                                                                                         \
@@ -29,7 +30,8 @@
 /* ---- filters: the kernel drops unneeded packets before they fill a socket's buffer ---- */
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
-/* The instruction with the index `at`. It goes to instruction `yes` if what was loaded is `value`, or else to `no`. */
+/* The instruction with the index `at`: a jump to the instruction with the index `yes` if the value that was loaded last
+ * is `value`, and to the instruction with the index `no` if not. */
 #define IF(at, value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - ((at) + 1), (no) - ((at) + 1))
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
@@ -41,14 +43,16 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
                      sizeof program); /* if this fails, evidence.c ignores the unneeded packets */
 }
 
-/* Attaches a filter that lets only ARP, ICMP of both families, fragments of IPv6 and answers to SYNs pass; evidence.c
- * recognises which of them concern this run. A packet socket hears the frames of each VLAN at the NIC below, too; the
- * filter drops them there, because the VLAN is another network. A frame with VLAN ID 0 has a priority only. The filter
- * keeps all bytes of this run's echoes, because evidence.c tests the checksum over them: the kernel silently drops an
- * IPv6 reply with a wrong checksum, and gives an IPv4 reply to a raw socket without a test. */
+/* Attaches a filter that lets only these packets pass: ARP, ICMP of both families, fragments of IPv6, and answers to
+ * SYNs. Among these packets, evidence.c recognises those that concern this run. A packet socket hears the frames of a
+ * VLAN also on the NIC below the VLAN, with the VLAN's tag. The filter drops frames with such a tag, because a VLAN is
+ * another network than the NIC's. But a tag with the VLAN ID 0 names no VLAN, and has only a priority. The filter keeps
+ * all bytes of this run's echoes and their replies, because evidence.c tests the checksum over all bytes of a reply:
+ * the kernel silently drops an IPv6 reply with a wrong checksum, and gives an IPv4 reply to a raw socket without
+ * testing the checksum. */
 static void filter_ear(int fd, guint32 tag)
 {
-    enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE };
+    enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE }; /* indexes of the instructions with these names below */
     struct sock_filter steps[] = {
         LOAD(BPF_H, BPF_ABS, SKF_AD_OFF + SKF_AD_VLAN_TAG),
         BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xfff), /* the VLAN ID */
@@ -104,7 +108,8 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
 }
 
 /* Enlarges both buffers. Echoes that wait for ARP are in the send buffer: if many peers are silent, a small buffer
- * would be full, and the kernel would refuse echoes to other peers. */
+ * would be full, and the kernel would refuse echoes to other peers. The options with FORCE may exceed the host's limits
+ * (rmem_max, wmem_max), but need CAP_NET_ADMIN. */
 static void enlarge_buffers(int fd)
 {
     if (!set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER))
@@ -126,10 +131,11 @@ int ibh_socket_bind(int fd, const IbhProbeSource *source)
     return 0;
 }
 
-/* Opens a socket that receives echo replies. Its filter has a bit for each type of ICMP, which is 1 if packets of this
- * type are dropped: in IPv4 only for the types below 32, the others come in. Echoes are not fragmented, even if the
- * kernel has learned a smaller MTU. Returns a negative errno on failure, for example if the address is gone; other
- * sources can still ask. */
+/* Opens the socket that sends the echoes of this source, and receives the replies. The socket's filter has a bit for
+ * each ICMP type; if the bit is 1, the kernel drops packets of this type. In IPv4, the filter has bits only for the
+ * types below 32, so packets of other types come in. With PMTUDISC_PROBE, the kernel does not fragment echoes, and
+ * sends them even if it has learned a smaller MTU. Returns a negative errno on failure, for example if the address is
+ * gone; other sources can still ask. */
 static int open_echoes(const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -153,7 +159,8 @@ static int open_echoes(const IbhProbeSource *source)
     return fd;
 }
 
-/* Opens a socket of IPv6 that only sends: its filter drops everything that comes in. Returns -1 on failure. */
+/* Opens a raw IPv6 socket that only sends: its filter drops everything that comes in. Sets `option`, an option of
+ * IPPROTO_IPV6, to `value`. Returns -1 if there is no socket. */
 static int open_sender(int protocol, int option, int value)
 {
     struct sock_filter none[] = {RETURN(0)};
@@ -180,6 +187,7 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
         prober->fds[prober->n_fds++] = (struct pollfd){.fd = -1, .events = POLLIN};
     }
     prober->tcp = open_sender(IPPROTO_TCP, IPV6_CHECKSUM, 16); /* the kernel writes the checksum at this offset */
+    /* neighbours ignore solicitations with a hop limit below 255 */
     prober->solicit = open_sender(IPPROTO_ICMPV6, IPV6_MULTICAST_HOPS, 255);
     ear = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
     prober->fds[IBH_EAR] = (struct pollfd){.fd = ear, .events = POLLIN};
@@ -194,8 +202,8 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
     return FALSE;
 }
 
-/* Closing the socket to a process that sends RDMA requests ends that process, unless the kernel blocks it. --probe does
- * not wait for its end. */
+/* When the socket to a process that sends RDMA requests is closed, that process ends, unless the kernel blocks the
+ * process. --probe does not wait until the process ends. */
 void ibh_prober_close(IbhProber *prober)
 {
     for (guint i = 0; i < prober->n_fds; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two tables. One has a row for each cause, which is something that can be wrong with a pair. The row has the code, the
- * severity, the words and the advice of a finding about the cause. The other table has a row for each fact, which is
- * something on this host that could drop packets.
+ * The stages, and two tables, which are in causes.c. One table has a row for each cause, which is something that can be
+ * wrong with a pair. The row has the code, the severity, the words and the advice of a finding about the cause. The
+ * other table has a row for each fact, which is something on this host that could drop packets.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ typedef enum {
     IBH_LOSS_TABLE,      /* the neighbour table was full */
     IBH_LOSS_UNHEARD,    /* this host dropped the answer to ARP */
     IBH_LOSS_HELD,       /* echoes do not leave through the rail, or a filter or a full queue refuses them */
-    IBH_LOSS_MARKED,     /* a look-up finds a route through the rail, but echoes do not: perhaps a filter marks them */
+    IBH_LOSS_MARKED,     /* a look-up finds a route through the rail, but echoes find none: a filter may mark them */
     IBH_LOSS_NO_WAY,     /* sending fails for another reason, mostly for lack of a route through this NIC */
     IBH_LOSS_DROPPED,    /* a reply came in, and this host dropped it */
     IBH_LOSS_MANGLED,    /* a reply came in with a wrong checksum */
@@ -52,15 +52,15 @@ typedef enum {
     /* which NIC the rail's own traffic leaves through */
     IBH_WAY_NONE, /* the rail's own traffic has no route, or an error route */
     IBH_WAY_OTHER_NIC,
-    IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo that is tied to no NIC left through another */
+    IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo tied to no NIC left through another NIC */
     /* what is wrong with the entry in this host's neighbour table */
     IBH_ENTRY_FIXED,      /* a permanent entry has another hardware address than the one that answers */
     IBH_ENTRY_WRONG,      /* before the first packet, the entry had another hardware address than those that answer */
     IBH_ENTRY_UNANSWERED, /* echoes come back, but nothing answers ARP */
     /* who answers for the next hop's address */
-    IBH_PEER_FLUX,    /* several NICs of one host: they claim its other addresses together, too */
-    IBH_PEER_TWO,     /* two hosts: they claim no other address together */
-    IBH_PEER_MANY,    /* one host or two: other addresses do not decide it */
+    IBH_PEER_FLUX,    /* several NICs of one host, which claim the host's other addresses together, too */
+    IBH_PEER_TWO,     /* two hosts, which claim no other address together */
+    IBH_PEER_MANY,    /* one host or two: the claims of other addresses do not tell which */
     IBH_PEER_TWICE,   /* two hosts with one hardware address */
     IBH_PEER_DOUBLED, /* one host, whose frames the wire doubles */
     /* which way replies come */

@@ -18,7 +18,7 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
     return value;
 }
 
-/* Who is to blame, and so what the finding is about. */
+/* Who is to blame, and so what the finding is about: peers, rails, or single pairs. */
 typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 
 /* Counts the pairs of a peer or of a rail. */
@@ -28,7 +28,7 @@ typedef struct {
     guint both;  /* how many of those that could have the cause have it */
 } Count;
 
-/* A cause, and the pairs that have it. */
+/* A cause, and the pairs that have this cause in the same words. */
 typedef struct {
     IbhProbe *probe;
     const IbhCauseRow *row;
@@ -37,8 +37,9 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss (the row of
- * IBH_LOSS_TOLD blames this host, too): then a cause on the way or at the peer would not show. */
+/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss: then a cause on the
+ * way or at the peer would not show. In both cases, the row of the loss has the place IBH_AT_HOME: the row of
+ * IBH_LOSS_TOLD has this place, too. */
 static gboolean could_have(const IbhProbePair *pair)
 {
     const IbhCause loss = pair->causes[0];
@@ -46,14 +47,16 @@ static gboolean could_have(const IbhProbePair *pair)
     return loss == IBH_CAUSE_NONE || ibh_probe_causes[loss].place != IBH_AT_HOME;
 }
 
+/* Returns the count of the pair's peer (OF_PEERS) or of the pair's rail (OF_RAILS). */
 static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share share)
 {
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
 
-/* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, the peer is to blame if
- * at least two of its pairs have the cause, and all of its pairs that could have the cause have it; if not, the rail
- * is to blame by the same rule; if not, the pair itself. */
+/* Decides who is to blame for the cause that this pair has. The place in the row of the cause may tell. If the place is
+ * IBH_AT_EITHER, the peer is to blame if at least two of the peer's pairs have the cause, and all of the peer's pairs
+ * that could have the cause have it. If the peer is not to blame, the same rule is applied to the rail and its pairs.
+ * If the rail is not to blame either, the finding is about the single pair. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
@@ -67,7 +70,7 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     return OF_PAIRS;
 }
 
-/* Adds a text, unless the list has it: equal texts are the same pointer. */
+/* Adds a text, unless the list has the text already: equal texts are the same pointer. Ignores NULL. */
 static void add_once(GPtrArray *texts, const char *text)
 {
     if (text && !g_ptr_array_find(texts, text, NULL))
@@ -83,7 +86,8 @@ static char *join_texts(GPtrArray *texts)
     return g_strjoinv("; ", (char **)texts->pdata);
 }
 
-/* TRUE if the fact could explain what the pair lost. */
+/* TRUE if the fact could explain what the pair lost. A counter must have grown by at least 1, and by at least as many
+ * packets as the pair lost. Filters could always explain the loss, because nothing counts what they drop. */
 static gboolean could_drop(const IbhProbePair *pair, IbhProbeFact fact)
 {
     const gboolean is_of_namespace = ibh_probe_facts[fact].file != NULL;
@@ -173,7 +177,7 @@ static void report_share(const Charge *charge, Share share)
                         who, why, pairs->len, probe->pairs->len);
     for (guint i = 0; names_rails && i < rails->len; i++)
         ibh_finding_add_iface(finding, rails->pdata[i]);
-    /* to blame are peers, single pairs, or (with NULL) the interfaces of the finding */
+    /* the owner is who is to blame: the peers or the single pairs; NULL: the interfaces of the finding */
     finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 
@@ -186,6 +190,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
     g_autoptr(GPtrArray) pairs = g_ptr_array_new();
     Charge charge = {.probe = probe, .counts = counts, .pairs = pairs};
 
+    /* a pair's loss tells whether the pair could have other causes, so `could` is the same for all causes */
     IBH_EACH_PAIR (pair, probe) {
         for (Share share = OF_PEERS; could_have(pair) && share < OF_PAIRS; share++)
             find_count(&charge, pair, share)->could++;
@@ -196,6 +201,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
             if (ibh_probe_has(ibh_probe_pair(probe, i), cause))
                 whys[i] = ibh_probe_fill_in(ibh_probe_pair(probe, i), charge.row->why);
         }
+        /* each round makes a charge of all pairs that have the cause in the words of the pair `first` */
         for (guint first = 0; first < n; first++) {
             charge.why = whys[first];
             if (!charge.why)

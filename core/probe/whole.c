@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Names the peers that no rail asked, with the reason of the last rail. Without this finding, these peers would
- * seem reachable. */
+/* Names the peers that no rail asked, in one finding for each reason. If the rails had different reasons for a peer,
+ * the reason that was noted last counts. Without these findings, the peers would seem reachable. */
 static void report_unasked(IbhProbe *probe)
 {
     const guint n = probe->peers->len;
@@ -94,19 +94,19 @@ static void report_separate_wires(IbhProbe *probe)
 
 #define FIND "find %s (the switches' tables of hardware addresses)"
 
-/* What kind of claimant claims our address. */
+/* What a claimant of our address is. */
 typedef enum {
     AS_HOST,    /* another host */
     AS_POD,     /* a macvlan on one of our NICs, in another network namespace */
-    AS_ROUTER,  /* the router of a private VLAN: a proxy that is right */
+    AS_ROUTER,  /* the router of a private VLAN: a proxy that rightly answers; see is_private_vlan() */
     AS_PROXY,   /* a proxy, which answers for other hosts */
     AS_OWN_NIC, /* a NIC of this host that is not a rail */
     N_KINDS
 } Kind;
 
-/* TRUE if our address has one claimant, which is also the only claimant of each next hop of this rail, and if all
- * echoes of the rail come back: then the claimant is the router of a private VLAN, which rightly answers for all hosts
- * on the VLAN, and forwards packets between them. */
+/* TRUE if three things are true: our address `own` has only one claimant; each next hop of the rail's pairs has the
+ * same claimant, and no other; and all echoes of the rail came back. Then the claimant is the router of a private VLAN,
+ * which rightly answers for all hosts on the VLAN, and forwards packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
@@ -234,7 +234,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
     }
 }
 
-/* By sender, IP address and NIC. */
+/* Orders forgeries by sender, then by IP address, then by NIC. */
 static int compare_forgeries(gconstpointer a, gconstpointer b)
 {
     const IbhProbeForgery *one = a, *other = b;
@@ -244,7 +244,8 @@ static int compare_forgeries(gconstpointer a, gconstpointer b)
     return by_sender ? by_sender : by_ip ? by_ip : one->ifindex - other->ifindex;
 }
 
-/* Makes one finding for each forger. It accuses the sender of the frames, and not the hosts that the frames name. */
+/* Makes one finding for each sender of forged frames. The finding accuses the sender, and not the hosts that the frames
+ * name. */
 void ibh_probe_report_forgeries(IbhProbe *probe)
 {
     const IbhProbeForgery *all = (const IbhProbeForgery *)(gconstpointer)probe->forgeries->data;

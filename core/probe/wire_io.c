@@ -9,14 +9,15 @@
 #include <sys/socket.h>
 
 #define TRIES 3                          /* how often sendto() is tried */
-#define LATE_MAX (8 * IBH_PROBE_SPACING) /* how much delay the next packets may make up for at most */
+#define LATE_MAX (8 * IBH_PROBE_SPACING) /* µs: the most lost time that packets after a late packet may make up for */
 #define LEFT_MAX 256                     /* how often all sockets are read at the end, at most */
 /* How many packets are read from one socket at a time: a flood must not keep us from sending or ending. */
 #define READ_MAX 64
 
 /* ---- sending ---- */
 
-/* Sets when the next packet may leave. If a packet left late, the packets after it may follow faster. */
+/* Sets when the next packet may leave. If a packet left late, the packets after it may follow faster, to make up for
+ * the lost time (at most LATE_MAX). */
 static void pace(IbhProber *prober)
 {
     prober->next = MAX(prober->next, g_get_monotonic_time() - LATE_MAX) + IBH_PROBE_SPACING;
@@ -51,7 +52,8 @@ int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *fro
     return problem;
 }
 
-/* With IP_RECVERR, sendto() may return the error of an earlier packet, so it is tried several times. */
+/* With IP_RECVERR, sendto() may return the error of an earlier packet, and send nothing. So sendto() is tried several
+ * times. */
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 {
     const IbhProbePair *pair = shot->pair;
@@ -71,9 +73,11 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
     }
     if (shot->ask == IBH_ASK_WHO)
         return ibh_prober_send_who(prober, source->nic->link, &source->ip, &pair->hop->ip);
+    /* all pairs share the socket for SYNs, so it is bound for each SYN; a socket for echoes is bound already */
     problem = is_syn ? ibh_socket_bind(fd, source) : fd < 0 ? -fd : 0;
     if (problem)
         return problem;
+    /* for the one echo that is tied to no NIC, untie the socket; afterwards tie it again */
     if (is_free && !ibh_socket_tie(fd, source, FALSE))
         return errno;
     length =
@@ -91,8 +95,9 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 
 /* ---- receiving ---- */
 
-/* Reads one packet into prober->bytes. Returns its length; a negative number if nothing is left; 0 if it read the error
- * of an earlier packet or of a link that went down, or if the packet is too long. */
+/* Reads one packet into prober->bytes, and returns the packet's length. Returns a negative number if nothing is left.
+ * Returns 0 if there is no packet to take, but perhaps more to read: the packet is too long, or the kernel reported an
+ * error instead, of an earlier packet or of a link that went down. */
 static gssize receive_packet(IbhProber *prober, int fd, IbhSockAddress *from)
 {
     socklen_t size = sizeof *from;
@@ -126,8 +131,8 @@ static gboolean take_reply(IbhProber *prober, guint i)
     return TRUE;
 }
 
-/* Reads one packet from the packet socket, and takes it if it leaves, or if it is addressed to this host or to a
- * multicast group; of broadcasts, takes only ARP. Returns FALSE if nothing is left. */
+/* Reads one packet from the packet socket. Takes the packet if it leaves this host, if it is addressed to this host or
+ * to a multicast group, or if it is an ARP broadcast. Returns FALSE if nothing is left. */
 static gboolean take_heard(IbhProber *prober)
 {
     IbhSockAddress from = {.room = {0}};
@@ -148,8 +153,8 @@ static gboolean take_heard(IbhProber *prober)
 }
 
 /* Reads the packet socket first, because the kernel gives each packet to this socket before it gives the packet to a
- * socket for echoes. Throws away the ICMP errors that the sockets for echoes report, because the packet socket has
- * heard the ICMP errors, too. */
+ * socket for echoes. Throws away the ICMP errors that the sockets for echoes report, because the packet socket hears
+ * the ICMP errors, too. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
     const gint64 left = MAX(until - g_get_monotonic_time(), 0);

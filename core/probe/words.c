@@ -62,8 +62,8 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns the sorted hardware addresses that claim an address. If several rails heard claims, a hardware address that
- * only one of these rails heard gets the rail's name. */
+/* Returns a text with the sorted hardware addresses that claim the IP address of a hop. If several rails heard claims,
+ * a hardware address that only one of these rails heard is followed by the name of this rail. */
 static char *name_hosts(const IbhProbe *probe, const IbhProbeHop *of)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);

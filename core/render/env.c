@@ -70,8 +70,8 @@ static gboolean has_port(const GArray *rails, const IbhPort *port)
     return FALSE;
 }
 
-/* Of the rails that --iface covers, returns those that jobs can use, and writes why others are left out. Appends
- * "mlx5_0:1,mlx5_1:1" to `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1" to
+/* Returns the rails that jobs can use; with --iface, only the named ones. Writes why the other rails are left out.
+ * Appends "mlx5_0:1,mlx5_1:1" to `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1" to
  * `ret_ifaces`. */
 static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric, GString *ret_ports,
                           GString *ret_ifaces)
@@ -131,9 +131,9 @@ static void put_gids(GString *out, const GArray *rails)
 }
 
 /* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs at least two RoCE
- * rails, and each RoCE rail needs an IPv4 address and subnet. NCCL compares all subnets at one prefix length, by
- * default 24. So we write the shortest length among these subnets, and write nothing if two subnets are equal at that
- * length. */
+ * rails, and the GID of each RoCE rail must be that of an IPv4 address with a subnet. NCCL compares all subnets at one
+ * prefix length, by default 24. So we write the shortest length among these subnets, and write nothing if two subnets
+ * are equal at that length. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);

@@ -23,8 +23,8 @@
 /* ---- tables with other numbers ---- */
 
 /* TRUE if the table cannot be used: its number is below 256, ib-hook or a VRF uses the table, a foreign rule leads to
- * it, or the snapshot has foreign routes of it that do not lead through this NIC alone. In a shared table, each
- * program's routes would also decide about the other program's packets. */
+ * it, or the table has foreign routes that do not lead through this NIC alone. In a shared table, each program's routes
+ * would also decide about the other program's packets. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -52,8 +52,8 @@ static gboolean are_free(const IbhRails *rails, guint32 distance)
     return TRUE;
 }
 
-/* Returns the distance between the tables of ib-hook and the tables of the manager: T' = T + distance, D' = T' + 2000.
- * The distance is the same for all NICs, so that no two NICs get the same table. */
+/* Returns the distance between the tables of ib-hook and those that the rendered files use: T' is T + distance, and D'
+ * is D + distance. The distance is the same for all NICs, so that no two NICs get the same table. */
 static guint32 find_distance(const IbhRails *rails)
 {
     guint32 distance = 1000;
@@ -94,7 +94,7 @@ static GPtrArray *choose_rails(GString *out, const IbhRails *rails)
 
 /* Writes each sysctl for which ib-hook wants another value than the administrator has set. For a rail without arp=keep,
  * also writes sysctls that the administrator has set as ib-hook wants them, unless the value is 0. For a candidate that
- * is not a rail, ib-hook wants another value if the NIC must not answer ARP for rails. */
+ * is not a rail, ib-hook wants another value only if the NIC must not answer ARP for rails. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
@@ -139,6 +139,7 @@ typedef struct {
 #define IP_ROUTE "{$dst}{ via $address} dev {$nic}{ onlink$onlink} table {$table}{ scope link$link}{$metrics}"
 #define IP_RULE "priority {$priority} from {$address}{ to $dst} table {$table}{ suppress_prefixlength $length}"
 
+/* The members of a Format from `words` on, for drop-ins of systemd-networkd. `file` is the name of a .network file. */
 #define DROP_IN(file)                                                                                                  \
     WORDS_OF_NETWORKD, TRUE, "\n# /etc/systemd/network/" file ".d/ib-hook.conf\n", NETWORKD_ROUTE, "", NETWORKD_RULE
 #define NETWORKD_ROUTE                                                                                                 \
@@ -213,8 +214,8 @@ static const char *const metrics[][N_WORDS] = {
     {"congctl", "TCPCongestionControlAlgorithm", NULL},
 };
 
-/* Returns the metrics in the words of a format; NULL if the route has none. Appends to `lost` the metrics that the
- * format cannot express. */
+/* Returns the metrics of the route in the words of a format; NULL if the route has none. Appends to `lost` the metrics
+ * that the format cannot express, each with a blank before it. */
 static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 {
     g_autoptr(GString) ip = g_string_new(NULL), text = g_string_new(NULL);
@@ -232,8 +233,8 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 
         for (guint i = 0; i < G_N_ELEMENTS(metrics); i++)
             name = g_str_equal(metrics[i][WORDS_OF_IP], word[0]) ? metrics[i][format] : name;
-        /* Without a name, the whole metric is lost. networkd has no word for a lock, so with a name, the lock is lost.
-         */
+        /* If the format has no name for the metric, the metric is lost. networkd has no word for a lock: if it has a
+         * name for the metric, only the lock is lost. */
         if (!name || (locked && format == WORDS_OF_NETWORKD))
             g_string_append_printf(lost, " %s%s", word[0], locked && name ? " lock" : "");
         if (locked)
@@ -299,13 +300,15 @@ static char *write_table(guint32 table)
     return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);
 }
 
-/* TRUE if an IPv4 route has an IPv6 gateway, as with BGP unnumbered. */
-static gboolean has_foreign_gateway(const IbhRoute *route)
+/* TRUE if an IPv4 route has an IPv6 gateway, as with BGP unnumbered. `ip` writes such a gateway as "inet6 ADDRESS";
+ * NetworkManager does not accept it. */
+static gboolean has_gateway_of_other_family(const IbhRoute *route)
 {
     return route && route->gateway.family != AF_UNSPEC && route->gateway.family != route->family;
 }
 
-/* Fills in the template, and appends it to `out`. */
+/* Fills in the template, and appends the result to `out`. Values that do not apply, such as the metrics of a route
+ * while a rule is written, are NULL. */
 static void fill_template(GString *out, const char *template, const Line *line)
 {
     const IbhNic *nic = line->nic;
@@ -315,7 +318,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
     const IbhIp *ip = rule ? &rule->from.ip : route && route->gateway.family != AF_UNSPEC ? &route->gateway : NULL;
     const guint32 table = route ? route->table : rule ? rule->table : 0, distance = line->distance;
     const gboolean six = line->family == AF_INET6,
-                   other_family = line->format->words == WORDS_OF_IP && has_foreign_gateway(route);
+                   other_family = line->format->words == WORDS_OF_IP && has_gateway_of_other_family(route);
     const char *iface = nic->link->name, *file = find_connection(line->facts, nic, "systemd-networkd"),
                *netplan = find_connection(line->facts, nic, "netplan"),
                *connection = find_connection(line->facts, nic, "NetworkManager");
@@ -367,7 +370,7 @@ static void put_rail(GString *out, Line line)
 
         if (family != AF_UNSPEC && family != route->family)
             continue;
-        if (line.format->words == WORDS_OF_NMCLI && has_foreign_gateway(route)) {
+        if (line.format->words == WORDS_OF_NMCLI && has_gateway_of_other_family(route)) {
             g_string_append_printf(out, "# Without the route to %s: NetworkManager takes no IPv6 gateway for it.\n",
                                    ibh_prefix_format(&route->dst, text));
             continue;

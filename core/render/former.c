@@ -26,7 +26,8 @@ static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
     return TRUE;
 }
 
-/* TRUE if a rule for the same address leads to main just before this rule to a default, as in all rendered files. */
+/* `rule` has the priority of the rules that lead to a default (D'). TRUE if a rule for the same address has the
+ * priority before it and looks main up, as in all rendered files. */
 static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, other, snapshot->rules) {
@@ -37,8 +38,9 @@ static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
     return FALSE;
 }
 
-/* TRUE if the rule has the priority of a rendered rule. Those that lead to main have even numbers, the others odd ones.
- * The kernel also gives the numbers just before main's to rules that a script adds without a priority. */
+/* TRUE if the rule has the priority of a rendered rule. Rendered rules that lead to main have even numbers, the others
+ * odd ones. The number of a rule to a default alone proves nothing: to rules that a script adds without a priority, the
+ * kernel gives the numbers just before that of main's rule, too. So such a rule also needs its partner. */
 static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     if ((rule->priority % 2 == 0) != (rule->table == IBH_TABLE_MAIN))
@@ -49,7 +51,9 @@ static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rul
            (rule->priority == IBH_PRIORITY_DEFAULTS && has_partner(snapshot, rule));
 }
 
-/* TRUE if --render may have written the rule. The rule's address may be gone since, or be on another candidate. */
+/* TRUE if --render may have written the rule, as far as its form shows. The address that the rule is for may be gone
+ * since, or be on another candidate; but if a NIC that is not a candidate has the address, --render has not written the
+ * rule. */
 static gboolean is_rule_of_files(const IbhRails *rails, const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
@@ -75,7 +79,8 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
 {
     g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
 
-    /* In the kernel's order, a rule comes after its partner: so going back, the partner is still there. */
+    /* In the kernel's order, a rule to a default comes after its partner (has_partner()). We go backwards, so the
+     * partner is still there when we judge the rule. */
     IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
         const int table = (int)rule->table;
 
@@ -85,8 +90,8 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
             g_array_append_val(tables, table);
         IBH_REMOVE(IbhRule, rule, snapshot->rules);
     }
-    /* If the snapshot still has a rule that leads to such a table, the rule is another program's, and so are the
-     * table's routes. */
+    /* Remove the routes of the tables to which the removed rules led. But if the snapshot still has a foreign rule that
+     * leads to such a table, the rule is another program's, and so are the table's routes. */
     IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
         if (ibh_numbers_have(tables, (int)route->table) && !ibh_route_is_ours(route) &&
             !ibh_render_is_led_to(snapshot, route->table))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A report for programs: one line of JSON. */
+/* A report for programs: one line of JSON. Its schema is packaging/fleet/ib-hook.schema.json. */
 #include "check/missing.h"
 #include "plan/want.h"
 #include "report/report.h"
@@ -7,7 +7,7 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
-#define FIRST_PAIR 0x10000 /* from here on, a character is escaped as a pair of UTF-16 surrogates */
+#define FIRST_PAIR 0x10000 /* from this code point on, JSON escapes a character as two UTF-16 surrogates */
 
 void ibh_json_put_quoted(GString *out, const char *text)
 {
@@ -47,9 +47,9 @@ static void json_put_texts(GString *out, const GPtrArray *texts)
 }
 
 /*
- * Writes members of an object, or items of a list. `format` has a word for each: KEY:KIND in an object, KIND in a list.
- * "{ iface:s ifindex:u }" writes {"iface":"ib0","ifindex":5}. KIND is a bracket, { } [ ], or the type of the next
- * argument:
+ * Writes members of an object, or items of a list, and the commas between them. `format` has a word for each: KEY:KIND
+ * in an object, KIND in a list. "{ iface:s ifindex:u }" writes {"iface":"ib0","ifindex":5}. KIND is a bracket, { } [ ],
+ * which is written as it is, or the type of the next argument:
  * - s: const char *; NULL becomes null
  * - n: const char *; "" becomes null
  * - t: GPtrArray of char *

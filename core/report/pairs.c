@@ -6,10 +6,10 @@
  */
 #include "report/report.h"
 
-#define MANY_PEERS 8
-#define WORST_MAX 5
+#define MANY_PEERS 8 /* from this number on, a rail has many peers */
+#define WORST_MAX 5  /* how many rows of peers with problems follow the rows that count peers */
 
-/* The peers of one rail that are in the same state. */
+/* The peers of one rail that are in the same state; in `sums` (count_pairs()), all peers of one rail. */
 typedef struct {
     const IbhNic *nic;
     char *state;
@@ -26,7 +26,8 @@ static void row_free(Row *row)
     g_free(row);
 }
 
-/* Adds a peer to the rail's row of this state. Returns the row. `pair` is NULL if the peer was not asked. */
+/* Adds a peer to the rail's row of this state, which is made if there is none. Returns the row. `pair` is NULL if the
+ * peer was not asked. */
 static Row *count_peer(GPtrArray *rows, const IbhNic *nic, const char *state, const IbhIp *peer,
                        const IbhProbePair *pair)
 {
@@ -60,7 +61,8 @@ static void add_row(const IbhReport *report, const Row *row)
                  row->state);
 }
 
-/* Sorts the worst rows first: those that lost the most echoes; of rows that lost as many, those that sent the most. */
+/* Sorts the worst rows first: those that lost the most echoes. Of rows that lost equally many, those that sent the most
+ * come first. */
 static int compare_rows(gconstpointer a, gconstpointer b)
 {
     const Row *one = *(Row *const *)a, *other = *(Row *const *)b;
@@ -80,7 +82,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
         const IbhNic *nic = probe->nics->pdata[rail];
         /* For each peer, the problems in words, or why the peer was not asked; "" for no problem, NULL: no result. */
         g_autofree const char **problem_of = g_new0(const char *, probe->peers->len);
-        const char *first = NULL;
+        const char *first = NULL; /* the problem of the first peer that has a result */
         guint right = 0, n = 0;
         Row *sum = NULL;
 
@@ -118,6 +120,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
             differ |= problem != first; /* equal texts are the same pointer */
         }
         most = MAX(most, n);
+        /* Until now, the sum's state was "", so that count_peer() found the row. */
         if (sum) {
             g_free(sum->state);
             sum->state = g_strdup_printf("%u of %u ok", right, n);
@@ -153,7 +156,8 @@ void ibh_rows_add_pairs(const IbhReport *report)
     }
     if (wrong > WORST_MAX)
         ibh_rows_add(report, "and %u more", wrong - WORST_MAX);
-    /* A pair has no result if it was not finished when the run was interrupted. These pairs are ordered by peer. */
+    /* A pair has no result if it was not finished when the run was interrupted. These pairs are ordered by peer: those
+     * of one peer follow each other, so each peer is listed once. */
     IBH_EACH (const IbhProbeUnasked, one, unfinished) {
         if (one->peer != last)
             g_array_append_val(peers, g_array_index(report->probe->peers, IbhIp, one->peer));

@@ -12,7 +12,8 @@ static void put_family(GString *out, const char *name, const char *help)
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* Returns {code="...",device="..."}. Pass a value for each of the names. */
+/* Returns labels such as {code="...",device="..."}. `names` has the names, with blanks between them; a value (const
+ * char *) for each name follows. */
 static char *make_labels(const char *names, ...)
 {
     g_auto(GStrv) all = g_strsplit(names, " ", -1);
@@ -55,7 +56,7 @@ static void put_rails(const IbhReport *report)
     }
 }
 
-/* Writes a series about a pair, unless its value is below 0, that is, unknown. */
+/* Writes a series about a pair. A value below 0 is unknown: then writes nothing. */
 static void put_pair(GString *out, const IbhProbePair *pair, const char *name, double value)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -67,8 +68,8 @@ static void put_pair(GString *out, const IbhProbePair *pair, const char *name, d
         g_string_append_printf(out, "%s%s %.9g\n", name, labels, value);
 }
 
-/* Writes how many findings have the same code, device and severity, because a series may exist only once. For a finding
- * about the host, the device is "". */
+/* Writes one series for each code, device and severity. Its value is how many findings have all three, because
+ * Prometheus takes a series only once. For a finding about the host, the device is "". */
 static void put_findings(const IbhReport *report, const char *name)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* labels → count */
@@ -97,7 +98,7 @@ void ibh_report_prometheus(const IbhReport *report)
     GString *out = report->out;
     guint with_link = 0;
 
-    if (report->message || report->ops || !report->findings)
+    if (report->message || report->ops || !report->findings) /* an error, changes or a confirmation: no metrics */
         return;
     if (probe) {
         put_family(out, "ib_hook_probe_all_ok", "Whether nothing is wrong between this host and the peers.");

@@ -8,17 +8,18 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
     g_autoptr(GPtrArray) shown = g_ptr_array_new(), rails = g_ptr_array_new(), others = g_ptr_array_new();
     g_autoptr(GPtrArray) missed = g_ptr_array_new();
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+    const char *const *only = report->rails ? report->rails->only : NULL;
     IbhReport whole = *report;
 
-    /* If NICs were named, report only these. Otherwise report candidates and RDMA-capable NICs (with --verbose, every
-     * netdev), and the missing rails. */
+    /* If NICs were named, report only these NICs, and missing rails with these names. Otherwise report candidates and
+     * RDMA-capable NICs (with --verbose, every netdev), and all missing rails. */
     for (guint i = 0; report->rails && i < report->rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
         const gboolean is_capable = nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
 
-        if (report->rails->only && !ibh_nic_is_selected(nic, report->rails->only))
+        if (only && !ibh_nic_is_selected(nic, only))
             continue;
-        if (report->rails->only || style->verbose || is_capable)
+        if (only || style->verbose || is_capable)
             g_ptr_array_add(nic->status == IBH_NIC_RAIL ? rails : others, nic);
     }
     IBH_EACH_POINTER (IbhNic, nic, rails)
@@ -28,7 +29,7 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
     for (guint i = 0; report->missed && i < report->missed->len; i++) {
         IbhKnownRail *one = &g_array_index(report->missed, IbhKnownRail, i);
 
-        if (!report->rails->only || g_strv_contains(report->rails->only, ibh_known_name(one)))
+        if (!only || g_strv_contains(only, ibh_known_name(one)))
             g_ptr_array_add(missed, one);
     }
     whole.style = style;

@@ -71,7 +71,7 @@ typedef struct {
 typedef void IbhWriter(const IbhReport *report);
 IbhWriter ibh_report_text, ibh_report_json, ibh_report_prometheus;
 
-/* Returns the report. Free it with g_free(). */
+/* Returns the text that the writer makes of the report. The caller frees the text with g_free(). */
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
 
 /* TRUE if no finding is an error or a warning, and --probe was not interrupted. When a writer calls this function, also

@@ -7,7 +7,7 @@
 #define CELLS_MAX 5
 #define NAMES_MAX 3
 
-typedef char *Cell;
+typedef char *Cell; /* a row is an array of cells, which ends with NULL */
 
 void ibh_rows_add(const IbhReport *report, const char *format, ...)
 {
@@ -27,8 +27,9 @@ void ibh_rows_add(const IbhReport *report, const char *format, ...)
     g_ptr_array_add(report->rows, cells);
 }
 
-/* Writes the last cell of a row. A cell that does not fit is broken after the last semicolon that fits, and goes on in
- * a new line. If no semicolon fits, the rest of the cell is cut off. */
+/* Writes the last cell of a row, for which there is `room`, in columns. A cell that does not fit is broken after the
+ * last semicolon that fits, and goes on in a new line, with `indent` blanks before it. If no semicolon fits, the rest
+ * of the cell is cut off, and "..." is put in its place. */
 static void put_last(GString *out, const char *cell, glong room, glong indent)
 {
     const gboolean fits = g_utf8_strlen(cell, -1) <= room;
@@ -45,8 +46,8 @@ static void put_last(GString *out, const char *cell, glong room, glong indent)
     }
 }
 
-/* Colors a word such as "ok" or "error". ibh_rows_put() finds the first such word of each line; lines that begin with a
- * blank go on with the line above, and stay plain. */
+/* Colors a word such as "ok" or "error". ibh_rows_put() finds the first such word of each line. A line that begins with
+ * a blank goes on with the line above, and stays plain. Returns FALSE, so that GLib goes on to the next match. */
 static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
 {
     g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);
@@ -64,6 +65,7 @@ void ibh_rows_put(const IbhReport *report)
 
     IBH_EACH_POINTER (Cell, cells, report->rows) {
         for (int i = 0; cells[i + 1]; i++)
+            /* two blanks follow each column, but an empty column takes no room */
             widths[i] = MAX(widths[i], *cells[i] ? g_utf8_strlen(cells[i], -1) + 2 : 0);
     }
     IBH_EACH_POINTER (Cell, cells, report->rows) {

@@ -39,9 +39,10 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
     return FALSE;
 }
 
-/* Adds the findings about `rail`. If `rail` is NULL, adds the findings about NICs that are not rails, about several
- * NICs for which the finding has no texts (one row for these NICs together), and about the host. The row of a single
- * NIC has its port, such as "mlx5_1/1", which identifies the cable. */
+/* With a rail, adds a row for each finding that is about this rail alone, or that has a text for this rail. If `rail`
+ * is NULL, adds the other rows: the same rows for NICs that are not rails; for a finding about several NICs, one row
+ * for all those for which the finding has no text; and rows for findings about the host. The row of a single NIC has
+ * its port, such as "mlx5_1/1", which identifies the cable. */
 static void add_findings(const IbhReport *report, const IbhNic *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -66,7 +67,7 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
                 g_ptr_array_add(together, iface);
                 continue;
             }
-            /* Of a NIC that is gone, take the port that it had. */
+            /* For a NIC that is gone, take the port that it had. */
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
             if (rail ? g_str_equal(rail->link->name, iface) : !is_among_rails(report, iface))
@@ -109,7 +110,7 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
         if (!note && ibh_finding_severity_for(finding, rail->link->name) == IBH_INFO)
             note = ibh_finding_text(finding, rail->link->name);
     }
-    if (note) { /* leave room for the note */
+    if (note) { /* cut off the prefix lengths, to leave room for the note */
         IBH_EACH_POINTER (char, address, addresses)
             address[strcspn(address, "/")] = '\0';
     }
@@ -126,8 +127,8 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
     return g_string_free(text, FALSE);
 }
 
-/* Adds the rows of --check: one for each rail, or for each problem of a rail. With --verbose, leaves the problems to
- * add_whole_findings(). */
+/* Adds the rows of --check: for each rail, one row that says that it is ok, or one row for each of its problems. With
+ * --verbose, leaves the problems to add_whole_findings(). */
 static void add_rails(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
@@ -165,7 +166,7 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
 }
 
 /* Adds the rows of --show. If the NIC of a missing rail is there, and only lacks something, such as carrier, the NIC's
- * row stands for both. */
+ * row also stands for the missing rail. */
 static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -183,7 +184,7 @@ static void add_nics(const IbhReport *report)
 
         if (g_hash_table_add(seen, (char *)(guintptr)name))
             add_nic(report, name, NULL, ibh_missing_text(missed->why));
-        else if (!missed->link) /* the row is that of another NIC or missing rail with this name */
+        else if (!missed->link) /* the row above is that of another NIC or missing rail with this name */
             ibh_rows_add(report, "%s\t-\t-\tmissing: %s", name, ibh_missing_text(missed->why));
     }
 }

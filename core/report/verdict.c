@@ -31,10 +31,10 @@ static const char *find_cause(const char *said)
     return at;
 }
 
-/* Returns which NICs have the problem, and what the problem is. If the problem is that of one NIC, and the finding has
- * a text for this NIC, takes that text, "CONSEQUENCE: CAUSE". If packets of several NICs go astray, a few words take
- * the place of the consequence. In these two cases, leaves out the cause unless `whole`, because the NIC's row has it,
- * too. In all other cases, takes the finding's message as it is. */
+/* Returns which NICs have the problem, and what the problem is. If packets of several NICs go astray, says only that
+ * these NICs use the wrong NIC, and then the cause. If the problem is that of one NIC, and the finding has a text for
+ * this NIC, "CONSEQUENCE: CAUSE", takes that text. In these two cases, leaves out the cause unless `whole`, because the
+ * NIC's row has the cause, too. In all other cases, takes the finding's message as it is. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
@@ -65,12 +65,13 @@ static void add_remedy(GPtrArray *lines, const char *severity, const char *probl
     g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, wrong, word, remedy));
 }
 
-/* Adds the fullest line that fits the terminal. A line says what is wrong, and the one command that fixes all of it, or
- * else where to read more. If a single problem has no such command, the fullest lines say the cause instead. */
+/* Adds the fullest line that fits the terminal; if none fits, the shortest. A line says what is wrong, and then which
+ * one command fixes all of it. If there is no such command, or no line with the command fits, the line says where to
+ * read more instead. If there is a single problem, and no command fixes it, the fullest lines say the cause instead. */
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);
-    const char *command = NULL;   /* fixes all problems; NULL: no one command does */
+    const char *command = NULL;   /* fixes all problems; NULL: no single command does */
     gboolean applies_all = FALSE; /* a fix is --apply without --iface, which includes each --apply --iface */
     g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *names = NULL, *wrong = NULL, *whole = say_problem(worst, TRUE),
@@ -113,6 +114,8 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
     ibh_rows_add(report, "%s", (char *)lines->pdata[best]);
 }
 
+/* Says how many rails work, and which are down or away. Nothing is wrong: a rail that is down or away has only a note.
+ */
 static void add_right(const IbhReport *report)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -121,7 +124,7 @@ static void add_right(const IbhReport *report)
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autofree char *names = ibh_texts_join(finding->ifaces, ",");
 
-        /* A rail that is away, and whose name another NIC has now, is a finding without an interface. */
+        /* If another NIC now has the name of a rail that is away, the finding about the rail names no interface. */
         if (ibh_finding_is_down(finding))
             g_string_append_printf(text, "; %s is %s", finding->ifaces->len ? names : "another rail",
                                    g_str_equal(finding->code, "nic-gone") ? "away" : "down");
@@ -139,7 +142,7 @@ static void add_no_rails(const IbhReport *report)
     g_autofree char *names = NULL;
     const char *why = "";
 
-    for (guint i = 0; report->missed && i < report->missed->len; i++) { /* NULL for --probe */
+    for (guint i = 0; report->missed && i < report->missed->len; i++) { /* --probe has no list */
         const IbhKnownRail *missed = &g_array_index(report->missed, IbhKnownRail, i);
 
         add_name(missing, ibh_known_name(missed));

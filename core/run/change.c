@@ -11,8 +11,9 @@
 /* ---- the operations ---- */
 
 /* An announcement makes peers switch sooner to the NIC that answers for an address now. We also delete our neighbour
- * entries on a NIC that no longer answers: otherwise, the kernel may ask these peers through that NIC, and they switch
- * back. If either fails, peers switch when they ask again: warn, and keep the change. */
+ * entries on a NIC that no longer answers: otherwise, the kernel may send ARP requests to these neighbours through this
+ * NIC, and the neighbours would switch back to this NIC. If the operation fails, peers switch when they ask again: so
+ * warn, and keep the change. */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
@@ -59,8 +60,9 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-/* Warns of what follows if the state could not be saved. If the store could not be opened, ibh_run_open() has warned
- * already. Then a second warning is due only if this run is an --undo, whose holds are lost. */
+/* The state could not be saved: warns of what follows from this. `problem` is NULL if the store could not be opened. In
+ * this case, ibh_run_open() has warned already, and a second warning is due only for a run with `undo`, whose holds are
+ * lost. */
 static void warn_not_saved(IbhRun *run, const GError *problem)
 {
     const char *means = run->undo
@@ -73,8 +75,8 @@ static void warn_not_saved(IbhRun *run, const GError *problem)
         ibh_run_warn(run, text);
 }
 
-/* After --undo, forgets the sysctls whose old value is unknown, and warns of those that still have our value. Each
- * saved sysctl has a link: ibh_state_match_links() has dropped the others. */
+/* After --undo, forgets the saved sysctls whose old value is unknown, and warns of each that still has our value. Each
+ * saved sysctl has a link, because ibh_state_match_links() has dropped the saved sysctls of links that are gone. */
 static void drop_lost_values(IbhRun *run, IbhState *state)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
@@ -99,11 +101,13 @@ static void drop_lost_values(IbhRun *run, IbhState *state)
     }
 }
 
-/* Updates the holds after a command. --apply ends hold and keep of its NICs. --undo by name holds the named NICs that
- * are here, even without address or carrier. A named NIC that is gone gets no hold: update_known() only forgets the
- * known rail. --undo without names holds three kinds of NICs: the candidates without manage=no; the known rails that
- * are still expected, which may be away while a driver restarts; and every NIC with an operation, because without RDMA
- * modules, a NIC with our rules is no candidate. */
+/* Updates the holds after a command.
+ * - --apply ends hold and keep of its NICs.
+ * - --undo with names holds the named NICs that exist, even without address or carrier. A named NIC that is gone gets
+ *   no hold: update_known() only forgets the known rail.
+ * - --undo without names holds three kinds of NICs: the candidates without manage=no; the known rails that are still
+ *   expected, which may be away while a driver restarts; and every NIC with an operation, because a NIC with our rules
+ *   is no candidate if the RDMA modules are not loaded. */
 static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     if (!run->only && !run->undo)
@@ -131,8 +135,8 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
     }
 }
 
-/* Updates the known rails. Adds none with --undo, and none if the kernel refused an operation: then a new rail may be
- * incomplete, and must not be reported as missing later. */
+/* Updates the known rails. Adds no known rail with --undo, and none if the kernel refused an operation (`refused`):
+ * then a new rail may be incomplete, and must not be reported as missing later. */
 static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {
     g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);
@@ -143,7 +147,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
         const gboolean is_named = run->only && g_strv_contains(run->only, nic->link->name);
         IbhKnownRail now;
 
-        /* Look in sysfs only for hardware whose slot is not known yet. If sysfs has no slot for the port, its RDMA
+        /* Look in sysfs only for hardware whose slot is not known yet. If sysfs has no slot for the RDMA port, the RDMA
          * device is software or has gone: do not remember the rail. */
         if (!run->undo && !refused && ibh_known_describe(run->rails, nic, known, is_named, &now) &&
             (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
@@ -170,21 +174,22 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
 {
     const IbhState *before = run->snapshot->state;
-    /* `ahead` is saved before the operations run, `after` when they have run. */
+    /* We save `ahead` before the operations run, so that a crash loses no old value, and `after` when they have run. */
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
     g_autoptr(GError) problem = NULL;
     IbhOutcome *outcome;
     sigset_t blocked, signals;
 
-    /* Block signals for the few milliseconds of a change: meanwhile, a terminal may be closed, or a service be stopped.
-     * But let the alarm of a hook's time limit end even a change: the hook's caller waits no longer than this limit. */
+    /* Block signals for the few milliseconds of a change, so that the change is completed even if a terminal is closed
+     * or a service is stopped meanwhile. But the alarm of a hook's time limit may end even a change, because the hook
+     * must not keep its caller waiting for longer than this limit. */
     sigfillset(&blocked);
     if (run->is_event)
         sigdelset(&blocked, SIGALRM);
     sigprocmask(SIG_BLOCK, &blocked, &signals);
     ibh_state_remember(ahead, plan, FALSE);
     ibh_state_match_links(ahead, run->snapshot);
-    if (plan->len && run->store) /* on an error go on: the state is saved again after the plan */
+    if (plan->len && run->store) /* after an error, go on: the state is saved again after the plan */
         (void)ibh_store_save(run->store, ahead, NULL);
     outcome = ibh_plan_execute(plan, execute_op, run);
     ibh_known_note_lost_values(run->rails, after);

@@ -43,6 +43,7 @@ void ibh_confined_explain(GString *warnings)
     if (!forbidden)
         return;
     g_string_truncate(warnings, 0);
+    /* The first report of this boot makes the file. */
     fd = open(REPORTED_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0 && errno == EEXIST)
         return;

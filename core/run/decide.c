@@ -24,8 +24,8 @@ GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 
     g_clear_pointer(&run->rails, ibh_rails_free);
     run->rails = ibh_rails_find(run->config, run->snapshot, &request, run->undo ? &problem : error);
-    /* If the table= settings of two NICs conflict, --undo works nevertheless, and so does taking an --apply back,
-     * with the default configuration, which sets no table=. */
+    /* Even if the table= settings of two NICs conflict, --undo must work, and so must taking an --apply back. Both then
+     * use the default configuration, which sets no table=. */
     if (problem) {
         ibh_run_forget_config(run, problem);
         request.blind = TRUE;

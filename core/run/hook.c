@@ -10,11 +10,11 @@
 
 #define SECONDS 10          /* the time limit of a hook */
 #define STAY G_USEC_PER_SEC /* how long a hook stays after an early call; only --watch sees what changes later */
-#define PAUSE (20 * 1000)   /* microseconds after an address changes: more addresses, and routes, follow */
+#define PAUSE (20 * 1000)   /* microseconds to wait after an address has changed: more addresses and routes follow */
 
 /* ---- an early call ---- */
 
-/* If the run failed before it found the rails, there may be candidates. */
+/* The after() of each run. If the run failed before it found the rails, there may be candidates. */
 static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcome G_GNUC_UNUSED)
 {
     gboolean *may_have_rails = data;
@@ -22,8 +22,9 @@ static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcom
     *may_have_rails = !run->rails || run->rails->candidates;
 }
 
-/* NetworkManager calls us before it sets addresses and routes. Run now, whenever addresses change within a second, and
- * when the second is over. But if a run finds no candidate, stop: the host has no rails. */
+/* NetworkManager calls us before it sets addresses and routes. So run now, then whenever addresses change within a
+ * second, and once more when the second is over. But if a run finds no candidate, stop, because the host has no rails.
+ */
 static void run_for_a_second(const IbhEvent *first, GString *complained)
 {
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
@@ -43,6 +44,7 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
         again = again && may_have_rails;
         if (again && poll(&addresses, 1, (int)(MAX(end - g_get_monotonic_time(), 0) / 1000) + 1) > 0) {
             g_usleep(PAUSE);
+            /* Discard the reports, because each run reads everything. ENOBUFS: the kernel had no room for some. */
             while (recv(addresses.fd, report, sizeof report, 0) >= 0 || errno == ENOBUFS)
                 ;
         }
@@ -54,7 +56,7 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
 /* ---- the limit ---- */
 
 /* A signal handler, so it must not allocate memory or take locks. The next run completes what this run leaves half
- * done. */
+ * done. "<27>" is LOG_DAEMON | LOG_ERR. */
 static void give_up(int number G_GNUC_UNUSED)
 {
     static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
@@ -63,7 +65,7 @@ static void give_up(int number G_GNUC_UNUSED)
 
     if (fd >= 0)
         (void)ibh_datagram_send(fd, "/dev/log", words, sizeof words - 1);
-    _exit(0); /* another status makes ifupdown mark the interface as failed and skip the hooks that follow */
+    _exit(0); /* with another status, ifupdown would mark the interface as failed and skip the hooks that follow */
 }
 
 static void limit_time(void)
@@ -72,10 +74,11 @@ static void limit_time(void)
     sigset_t set;
 
     sigaction(SIGALRM, &action, NULL);
+    /* A blocked signal stays blocked in a new program, so our caller may have blocked SIGALRM for us. */
     sigemptyset(&set);
     sigaddset(&set, SIGALRM);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* standard error may be a pipe that nobody reads any more */
     alarm(SECONDS);
 }
 
@@ -90,7 +93,7 @@ int ibh_hook_run(const IbhTrigger *trigger)
     ibh_process_start();
     limit_time();
     complained = g_string_new(NULL);
-    if (trigger->early && !ibh_watch_is_running())
+    if (trigger->early && !ibh_watch_is_running()) /* --watch itself sees the addresses that come later */
         run_for_a_second(&event, complained);
     else
         (void)ibh_event_run(&event, complained);

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Room for hundreds of lines: a slow reader must not lose any. */
+/* The send buffer of the socket. It has room for hundreds of lines, so no line is lost if the reader is slow. */
 #define BUFFER_SIZE (1024 * 1024)
 
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length)
@@ -21,7 +21,7 @@ gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize len
     if (size >= sizeof address.sun_path)
         return FALSE;
     memcpy(address.sun_path, path, size);
-    if (path[0] == '@')
+    if (path[0] == '@') /* the name of an abstract socket begins with a NUL */
         address.sun_path[0] = '\0';
     return sendto(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)) == (gssize)length;
@@ -45,8 +45,9 @@ void ibh_log_lines(int priority, const char *lines, gboolean or_stderr)
         if (!message[0] || ibh_datagram_send(fd, "/run/systemd/journal/socket", journal, strlen(journal)) ||
             ibh_datagram_send(fd, "/dev/log", syslog, strlen(syslog)))
             continue;
+        /* With POLLOUT, a pipe takes PIPE_BUF bytes without blocking; "ib-hook: " and the newline are 10 of these. */
         if (or_stderr && poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
-            dprintf(STDERR_FILENO, "ib-hook: %.*s\n", PIPE_BUF - 10, message); /* poll() promises room for PIPE_BUF */
+            dprintf(STDERR_FILENO, "ib-hook: %.*s\n", PIPE_BUF - 10, message);
     }
     if (fd >= 0)
         close(fd);

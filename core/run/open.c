@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first steps of a run: open and configure. The last: close. */
+/* The first steps of a run, open and configure, and ibh_run_close(), which ends the run. */
 #include "run/run.h"
 
 #include <fcntl.h>
@@ -11,6 +11,7 @@ void ibh_run_warn(IbhRun *run, const char *message)
 {
     g_autofree char *text = ibh_text_printable(message);
 
+    /* An event's warnings go to the journal, whose lines name ib-hook already. */
     g_string_append_printf(run->warnings, "%s%s\n", run->is_event ? "" : "ib-hook: ", text);
 }
 
@@ -26,7 +27,7 @@ void ibh_process_start(void)
     /* Runs give up CAP_DAC_OVERRIDE. So if the caller's umask were 0777, for example, the next run could not read our
      * files in /run. */
     umask(022);
-    signal(SIGXFSZ, SIG_IGN); /* write() returns EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* beyond the caller's limit for file sizes, write() then fails with EFBIG */
     /* If the caller closed descriptor 0, 1 or 2, a file that we open later must not take its place. */
     do
         fd = open("/dev/null", O_RDWR);
@@ -35,8 +36,9 @@ void ibh_process_start(void)
         close(fd);
 }
 
-/* Opens the store and, if the run writes, takes its lock. Returns FALSE if another run keeps the lock. Without a
- * directory or a lock, the run goes on, because the change can still be made. */
+/* Opens the store and, if the run writes, takes the store's lock. Returns FALSE if another run keeps the lock
+ * (G_FILE_ERROR_AGAIN). After any other error, warns and returns TRUE: even without a store or a lock, the run can make
+ * its changes. */
 static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 {
     g_autoptr(GError) problem = NULL;

@@ -16,7 +16,7 @@
 
 typedef struct IbhRun {
     /* The request. */
-    const char *config_path; /* NULL for the system's */
+    const char *config_path; /* NULL for /etc/ib-hook */
     const char *sysfs;       /* /sys or a copy */
     const char *const *only; /* interfaces; NULL for all */
     gboolean is_event;       /* the run is for an event: it changes no holds, and a time limit may interrupt a change */
@@ -24,24 +24,24 @@ typedef struct IbhRun {
     gboolean undo;           /* the run is --undo or, if it has a plan(), takes an unconfirmed --apply back */
     /* Makes the plan; NULL for the plan of --apply or --undo. */
     GPtrArray *(*plan)(const struct IbhRun *run);
-    /* Updates the state; NULL to remember rails and holds. */
+    /* Updates the state after the change; if NULL, ibh_run_change() itself remembers rails and holds. */
     void (*remember)(const struct IbhRun *run, IbhState *state);
-    gconstpointer data;      /* for these functions */
+    gconstpointer data;      /* for plan() and remember() */
     gboolean respects_holds; /* leave held and kept NICs alone */
     GString *warnings;       /* lines that ibh_run_warn() adds; owned by the caller */
 
     /* The results so far. */
     IbhConfig *config;
-    gboolean bad_config; /* `undo`: the files are bad, or their table= settings conflict, so `config` is the default */
+    gboolean bad_config; /* with `undo`: files are bad, or table= settings conflict, so `config` has the defaults */
     IbhNetlink *netlink;
     IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are not remembered */
     gboolean is_unsaved; /* the state could not be saved */
     gboolean has_holds;  /* the saved state has holds */
-    IbhState *state;     /* as read; the snapshot has a copy that matches its links */
+    IbhState *state;     /* as read; the snapshot has a copy, adapted to its links (ibh_state_match_links()) */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     GArray *spared;     /* int: NICs that an event left alone; NULL before ibh_plan_restrain(), and for commands */
-    gboolean announced; /* an announcement was tried, and no pause followed: peers may still send to another NIC */
+    gboolean announced; /* we tried to announce, and have not paused since: peers may still send to another NIC */
     int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
 
@@ -52,15 +52,17 @@ void ibh_run_warn(IbhRun *run, const char *message);
  * store, or if the lock fails for another reason, warns and goes on. */
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
 void ibh_run_close(IbhRun *run);
-/* Reads the configuration. If it is bad, a run with `undo` warns, and goes on with the default configuration. */
+/* Reads the configuration. If it is bad, a run with `undo` warns, and goes on with the default configuration; any other
+ * run fails. */
 gboolean ibh_run_configure(IbhRun *run, GError **error);
-/* Warns of the problem, and replaces the configuration with the default one. */
+/* Warns of the problem, and replaces the configuration with the default configuration. */
 void ibh_run_forget_config(IbhRun *run, const GError *problem);
 
 gboolean ibh_run_look(IbhRun *run, GError **error); /* takes a new snapshot */
-/* Finds the rails, and plans. */
+/* Finds the rails, and returns the plan (IbhOp *), or NULL on an error. */
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
-/* Runs the plan, and saves the state. Saves old sysctl values before the first change, so that a crash loses none. */
+/* Runs the plan, and saves the state. Saves old sysctl values before the first change, so that a crash loses none.
+ * Never returns NULL. The outcome has the errors of operations; IbhRun.is_unsaved tells if the state was not saved. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 
 /* ---- the run for an event: like --apply, but it leaves held and kept NICs alone, and drops what an event must not do
@@ -68,12 +70,12 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 
 typedef struct {
     const char *cause;  /* for the journal */
-    const char *config; /* NULL for the system's */
+    const char *config; /* NULL for /etc/ib-hook */
     const char *sysfs;  /* /sys or a copy */
     IbhRestraint restraint;
-    /* Each function may be NULL. configure() may replace run->config, which is NULL if the files are bad. after() is
-     * called at the end of each run, and an event may have two runs; `outcome` is NULL if the run ended before the
-     * change. */
+    /* Each function may be NULL. configure() is called when the files have been read. It may replace run->config, which
+     * is NULL if the files are bad. after() is called at the end of each run, and an event may have two runs. `outcome`
+     * is NULL if the run ended before the change. */
     void (*configure)(gpointer data, IbhRun *run);
     void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome);
     gpointer data;
@@ -92,7 +94,7 @@ int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 /* ---- lines for the journal, else syslog; these functions never block ---- */
 
 /* `priority` is LOG_WARNING, LOG_INFO, … With `or_stderr`, a line that neither the journal nor syslog takes
- * goes to standard error. A command does not need that: its own output says the same. */
+ * goes to standard error. A command needs no `or_stderr`, because its own output says the same. */
 void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
 /* Sends a datagram to the socket at this path, or with this abstract name ("@…"). Returns FALSE if nobody listens or
  * the socket is full. A signal handler calls this function, so it must not allocate memory or take locks. */
@@ -105,6 +107,6 @@ void ibh_process_start(void);
 
 /* ---- a hook that SELinux or a container forbids to act ---- */
 
-/* Tests the accesses that every run needs. If root is refused one of them, replaces the warnings with a line that says
- * so, or with nothing if such a line was reported since the last boot. */
+/* Tests the accesses that every run needs. If root is refused one of them, replaces the warnings with a line that names
+ * this access, or with nothing if such a line was reported since the last boot. */
 void ibh_confined_explain(GString *warnings);

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-/* If a unit has to be repaired TIMES times WITHIN this time, we fight with another program. */
+/* If TIMES runs have to repair a unit within the time WITHIN, another program undoes our changes: this is a fight. */
 #define TIMES 5
 #define WITHIN (10 * G_USEC_PER_SEC)
-/* Seconds. The pause doubles each time, up to LONGEST_PAUSE. */
+/* Seconds. Each pause is twice as long as the one before, up to LONGEST_PAUSE. */
 #define FIRST_PAUSE 10
 #define LONGEST_PAUSE 600
-/* If the last pause ended at least this long ago, the next pause is FIRST_PAUSE again. */
+/* If the last pause ended at least this long ago, the next pause is FIRST_PAUSE again. Entries that were not used for
+ * this long are removed. */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
 
 typedef struct {
@@ -28,7 +29,7 @@ GArray *ibh_backoff_new(void)
     return IBH_NEW_ARRAY(Fight);
 }
 
-/* Returns the entry of this unit, and adds one if there is none. Removes old entries on the way. */
+/* Returns the entry of this unit. If the unit has no entry, adds one. Removes old entries of other units on the way. */
 static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH_BACK (Fight, fight, backoff) {
@@ -61,7 +62,7 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
     }
     if (fight->counted == now) /* a run counts once: whoever deletes a table deletes many routes at once */
         return 0;
-    if (!fight->count || now - fight->first > WITHIN) {
+    if (!fight->count || now - fight->first > WITHIN) { /* begin to count anew */
         fight->count = 0;
         fight->first = now;
     }

@@ -19,5 +19,5 @@ void ibh_backoff_forgive(GArray *backoff, int ifindex);
 
 /* TRUE if --watch leaves this unit alone at the time `now`. */
 gboolean ibh_backoff_leaves_alone(const GArray *backoff, const IbhUnit *unit, gint64 now);
-/* Returns when the first of the present pauses ends; G_MAXINT64 if no unit is left alone. */
+/* Returns when the pause that ends first will end; G_MAXINT64 if no unit is left alone. */
 gint64 ibh_backoff_next(const GArray *backoff, gint64 now);

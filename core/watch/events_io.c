@@ -39,7 +39,7 @@ static int open_socket(int protocol, guint32 groups)
     return -1;
 }
 
-#define GROUP(number) (1u << (number) >> 1)
+#define GROUP(number) (1u << (number) >> 1) /* the bit of a multicast group; the numbers count from 1 */
 
 gboolean ibh_events_open(IbhEvents *events, GError **error)
 {
@@ -59,7 +59,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     }
     /* Ignore a failure: Linux before 5.3 has no nexthop objects, and so no reports about them. */
     (void)setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &nexthops, sizeof nexthops);
-    events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1);
+    events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1); /* group 1: uevents that the kernel itself sends */
     return TRUE;
 }
 
@@ -101,7 +101,7 @@ gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus)
 
 /* ---- what a report says ---- */
 
-/* Returns the value of an attribute; 0 if there is none. */
+/* Returns the value of an attribute; 0 if there is none. `fixed` is the size of the header before the attributes. */
 static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
 {
     const struct nlattr *attribute = nlmsg_find_attr(header, (int)fixed, type);
@@ -109,8 +109,8 @@ static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
     return attribute && nla_len(attribute) >= (int)sizeof(guint32) ? nla_get_u32(attribute) : 0;
 }
 
-/* Returns what changed, in words. `ret_ifindex` is the interface whose link, address or sysctl changed, and 0 for other
- * reports. */
+/* Returns what changed, in words. `ret_ifindex` is the interface whose link, address or sysctl changed; 0 for other
+ * reports; negative for the sysctls below conf/all and conf/default. */
 static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
 {
     const struct ifinfomsg *link = nlmsg_data(header);
@@ -136,8 +136,8 @@ static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
     }
 }
 
-/* Returns the key that a deleted rule or route has in IbhEvents.taken. Rules with the same source share a key, and so
- * do routes of the same table; so a rail has only a few keys. */
+/* Returns the key that a deleted rule (or, if `rule` is NULL, a deleted route) has in IbhEvents.taken. Rules with the
+ * same source share a key, and so do routes of the same table; so a rail has only a few keys. */
 static char *make_taken_key(int family, const IbhRule *rule, guint32 table)
 {
     char from[IBH_IP_STRLEN];
@@ -209,7 +209,7 @@ static gboolean receive_report(int fd, char *buffer, gssize *ret_length)
 
 gboolean ibh_events_drain(IbhEvents *events, const GArray *own, const GArray *nics, gboolean *ret_ours)
 {
-    static const char rdma[] = "SUBSYSTEM=infiniband"; /* its final NUL must match, too: not infiniband_verbs */
+    static const char rdma[] = "SUBSYSTEM=infiniband"; /* compared with the NUL: infiniband_verbs must not match */
     g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
     gboolean concerns = FALSE;
     gssize length;

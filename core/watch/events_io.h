@@ -13,9 +13,9 @@ typedef struct {
     int uevents;    /* reports about RDMA devices that come and go; -1: not available here */
     GArray *filter; /* the filter that `netlink` has, if the kernel took it; NULL: none yet */
 
-    const char *first; /* why to look, such as "an address changed": the first report that made ibh_events_drain() set
-                          `ret_ours`, of the last call that set it; if none did, the first report of all; NULL: no
-                          netlink report */
+    const char *first; /* why to look, in words, such as "an address changed". If calls of ibh_events_drain() have set
+                          `ret_ours`: the first report that made the last of these calls set it. If no call has: the
+                          first report of all. NULL: there was no netlink report */
     GHashTable *taken; /* key of our rules or routes (make_taken_key() in events_io.c) → the netlink port of the process
                           that deleted them */
     GArray *moved;     /* int: the ifindexes of our NICs whose link or addresses changed */
@@ -30,8 +30,8 @@ void ibh_events_close(IbhEvents *events);
 gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 
 /* Reads all waiting reports. Returns TRUE if a report may concern us, or if reports were lost. Sets `ret_ours` to TRUE
- * if a report is about one of `nics` (ifindexes; NULL: not known), or if a rule or route of ours was deleted. Ignores
- * reports of our own changes, which have one of the netlink ports `own` (guint32). */
+ * if a report is about one of `nics` (ifindexes; NULL: not known), or if a rule or route of ours was deleted; else to
+ * FALSE. Ignores reports of our own changes, which have one of the netlink ports `own` (guint32). */
 gboolean ibh_events_drain(IbhEvents *events, const GArray *own, const GArray *nics, gboolean *ret_ours);
 /* Forgets what was reported, once an event has answered it. */
 void ibh_events_forget(IbhEvents *events);

@@ -14,7 +14,8 @@
 /* ---- instructions ---- */
 
 /* A load converts from network order, but numbers in a message are in host order: so after a load, compare with
- * g_htons() or g_htonl() of a number. */
+ * g_htons() or g_htonl() of a number. IF and IF_AT_LEAST compare the number that was loaded last; `if_true` and
+ * `if_false` say how many instructions they skip in each case. STORE stores the number that was loaded last. */
 
 #define MESSAGE(field) G_STRUCT_OFFSET(struct nlmsghdr, field)
 #define ROUTE(field) ((guint32)(sizeof(struct nlmsghdr) + G_STRUCT_OFFSET(struct rtmsg, field)))
@@ -50,8 +51,9 @@ static void add_any_of(GArray *code, const GArray *numbers)
 
 /* ---- the parts of the program; their comments say what they make the kernel pass or drop ---- */
 
-/* Passes groups, which do not name their NICs, and objects through candidates. If routes use objects, passes all
- * objects, because an object through another NIC may change to one of ours. */
+/* Passes groups, which do not name their NICs, and objects through candidates. If routes that matter use objects
+ * (IbhFocus.objects), passes all objects, because an object through another NIC may change, and lead through one of our
+ * NICs then. */
 static GArray *make_nexthop_part(const IbhFocus *focus)
 {
     GArray *code = IBH_NEW_ARRAY(struct sock_filter);
@@ -69,25 +71,26 @@ static GArray *make_nexthop_part(const IbhFocus *focus)
 
 #define GUARD 5 /* instructions of add_guard() */
 
-/* With `has`, the next `length` instructions run only for routes that have this attribute, and its offset is loaded.
- * Without `has`, they run only for routes that lack the attribute. */
+/* With `has`, the next `length` instructions run only for routes that have this attribute, and then the attribute's
+ * offset is loaded. Without `has`, the next `length` instructions run only for routes that lack the attribute. */
 static void add_guard(GArray *code, guint32 type, gboolean has, guint length)
 {
     ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(length));
 }
 
 /* Passes routes to exactly this subnet, through any NIC and gateway. Passes routes to a part of the subnet if the
- * number that was stored is not 0. The attribute that is held is the route's prefix. */
+ * number that was stored is not 0. HOLD_ATTRIBUTE has kept the offset of the route's prefix before. */
 static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
     const guint words = (subnet->length + 31) / 32, rest = subnet->length % 32;
     const guint32 exactly = (guint32)subnet->ip.family << 8 | subnet->length; /* rtm_family and rtm_dst_len */
-    const guint end = code->len + 3 + 2 * words + (rest ? 1 : 0) + 5;         /* after the instructions that follow */
+    const guint end = code->len + 3 + 2 * words + (rest ? 1 : 0) + 5;         /* after what this function adds */
 
     /* Only routes of this family whose prefixes are at least as long can be to the subnet or to a part of it. */
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)));
     ADD(code, IF_AT_LEAST(exactly, 0, TO(end, code)));
     ADD(code, IF_AT_LEAST((guint32)(subnet->ip.family + 1) << 8, TO(end, code), 0));
+    /* The route's prefix must begin with the bits of the subnet. */
     for (guint i = 0; i < words; i++) {
         guint32 word;
 
@@ -97,6 +100,7 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
             ADD(code, AND(G_MAXUINT32 << (32 - rest)));
         ADD(code, IF(g_ntohl(word), 0, TO(end, code)));
     }
+    /* Pass a route to the subnet itself; pass a route to a part of the subnet only if the stored number is not 0. */
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
@@ -114,16 +118,17 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
     add_any_of(code, focus->tables);
     ADD(code, IF(g_htonl(IBH_TABLE_MAIN), 1, 0), DROP);
     ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF(0, 0, 1), PASS);
-    /* On-link routes through candidates. */
+    /* On-link routes through candidates: without RTA_GATEWAY, without RTA_VIA, and with RTA_OIF. A guard that fails
+     * skips the guards after it, too. */
     ADD(by_nic, HOLD_ATTRIBUTE, LOAD_WORD(0));
     add_any_of(by_nic, focus->candidates);
     add_guard(code, RTA_GATEWAY, FALSE, GUARD + GUARD + by_nic->len);
     add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
     add_guard(code, RTA_OIF, TRUE, by_nic->len);
     g_array_append_vals(code, by_nic->data, by_nic->len);
-    /* Store whether a route to a part of a subnet passes. It passes if it replaces another route, because the kernel
-     * reports only the new route, and the old one may have gone through our NIC. It also passes without RTA_OIF: a
-     * multipath route or one with a nexthop object may go through our NIC. */
+    /* Store whether a route to a part of a subnet passes. A route that replaces another one passes, because the kernel
+     * reports only the new route, and the old route may have gone through our NIC. A route without RTA_OIF passes, too:
+     * it is a multipath route or has a nexthop object, so it may go through our NIC. */
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
     add_guard(code, RTA_OIF, FALSE, 2);
     ADD(code, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
@@ -142,6 +147,7 @@ GArray *ibh_focus_filter(const IbhFocus *focus)
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_type)), AND(g_htons(0xfffe)), IF(g_htons(RTM_NEWNEXTHOP), 1, 0),
         SKIP(nexthops->len));
     g_array_append_vals(code, nexthops->data, nexthops->len);
+    /* Reports that are neither about nexthop objects nor about routes pass. */
     ADD(code, IF(g_htons(RTM_NEWROUTE), 1, 0), PASS);
     add_route_part(code, focus);
     return code;

@@ -19,26 +19,29 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
             if (ibh_address_counts(address) && !ibh_prefixes_have(focus->subnets, &address->subnet))
                 g_array_append_val(focus->subnets, address->subnet);
         }
-        /* In a rail's tables, a foreign route can replace ours. */
+        /* In a rail's tables, a foreign route can replace ours, so all routes of these tables matter. */
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_vals(focus->tables, tables, G_N_ELEMENTS(tables));
     }
-    /* A foreign source rule that matches a candidate's address, or a rule before such a rule, decides whether a pair is
-     * left alone. This loop goes from the last rule to the first. */
+    /* A foreign source rule that matches a candidate's address, or a rule before such a rule, decides whether we leave
+     * a pair to another program. This loop goes from the last rule to the first, so `source_follows` is TRUE for rules
+     * before such a source rule. */
     IBH_EACH_BACK (const IbhRule, rule, rails->snapshot->rules) {
-        gboolean leads = FALSE; /* the rule matches an address of a candidate */
+        gboolean matches = FALSE; /* the rule matches an address of a candidate */
 
         if (!source_follows && !ibh_rule_is_of_a_source(rule))
             continue;
         IBH_EACH (const IbhAddress, address, rails->snapshot->addresses)
-            leads |= ibh_prefix_contains(&rule->from, &address->local) &&
-                     ibh_numbers_have(focus->candidates, address->ifindex);
-        source_follows |= leads;
-        /* The filter passes all routes of these tables. For main and the local table, it has conditions of its own. */
-        if (leads && rule->table && rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
+            matches |= ibh_prefix_contains(&rule->from, &address->local) &&
+                       ibh_numbers_have(focus->candidates, address->ifindex);
+        source_follows |= matches;
+        /* The filter passes all routes of focus->tables. For routes of main and of the local table, the filter has
+         * conditions of its own. */
+        if (matches && rule->table && rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
             !ibh_numbers_have(focus->tables, (int)rule->table))
             g_array_append_val(focus->tables, rule->table);
     }
+    /* Does a route that can change a decision use a nexthop object? */
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (!route->object)
             continue;

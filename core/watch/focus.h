@@ -2,7 +2,7 @@
 /*
  * The focus says which routes and nexthop objects can change a decision. A BPF program makes the kernel drop reports
  * about other routes and nexthop objects. With the program, --watch takes 1 ms of processor time while a routing daemon
- * loads a full routing table. Without the program it takes 440 ms, and loses reports.
+ * loads a full routing table. Without the program, --watch takes 440 ms, and loses reports.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 typedef struct {
     GArray *candidates; /* int: the ifindexes of all candidates; NULL: not known */
     GArray *subnets;    /* IbhPrefix: the candidates' subnets */
-    GArray *tables;     /* int: T and D of the rails, and tables of foreign rules that may decide about a pair */
+    GArray *tables;     /* int: T and D of the rails, and tables to which a foreign rule may lead candidates' packets */
     gboolean objects;   /* a route that can change a decision uses a nexthop object */
 } IbhFocus;
 

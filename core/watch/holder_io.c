@@ -42,13 +42,14 @@ char *ibh_netlink_port_holder(guint32 port)
             !(line = strstr(status, "\nNSpid:")))
             continue;
         /* The port of a process's first netlink socket is the number that the process has in its own PID namespace,
-         * unless the process chooses another port. That number is the last one of this line. */
+         * unless the process chooses another port. The line NSpid has the numbers of the process in all its PID
+         * namespaces; the last of them is the number in its own namespace. */
         number = g_strrstr_len(line, (gssize)strcspn(line + 1, "\n") + 1, "\t");
         if (!number || strtoul(number, NULL, 10) != port || ibh_netns_number(process) != ibh_netns_number("self"))
             continue;
         if (holder) /* two processes in different PID namespaces have this number */
             return NULL;
-        line = status + strlen("Name:\t");
+        line = status + strlen("Name:\t"); /* the file begins with this word and the name of the program */
         holder = g_strdup_printf("%.*s (%s)", (int)strcspn(line, "\n"), line, process);
     }
     return g_steal_pointer(&holder);

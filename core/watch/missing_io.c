@@ -9,8 +9,8 @@
 /* How long a rail must be missing before we report it: a link may still be training, or a DHCP server may be slow. */
 #define WHILE (10 * G_USEC_PER_SEC)
 
-/* Writes to the journal what has become of a rail. If its NIC is gone, the line has the PCI address, because another
- * NIC may have the rail's name now. */
+/* Writes to the journal what has become of a rail. If the rail's NIC is gone, the line has the PCI address, because
+ * another NIC may have the rail's name now. */
 static void say_missing(int priority, const IbhKnownRail *one)
 {
     static const char *const happened[] = {
@@ -40,8 +40,9 @@ static void say_missing(int priority, const IbhKnownRail *one)
     ibh_log_lines(priority, text->str, TRUE);
 }
 
-/* If a rail whose fault was reported has another fault or none now, reports that at once. Reports nothing about a rail
- * that `missed` no longer has, because an administrator wanted it so (manage=no, a port of a bond). */
+/* If a rail whose fault was reported has no fault or another fault now, reports that at once. Otherwise, reports a
+ * fault when it has lasted for WHILE. Reports nothing about a rail that `missed` no longer has, because then nobody
+ * expects a rail there any more (IBH_FORGOTTEN: manage=no, a port of a bond and so on). */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {
     g_autoptr(GArray) before = NULL;

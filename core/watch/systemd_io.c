@@ -27,6 +27,7 @@ gint64 ibh_notify_interval(void)
 
     if (!interval || !g_ascii_string_to_unsigned(interval, 10, 1, G_MAXINT64, &value, NULL))
         return 0;
+    /* The variables may be for the process that started us, and not for us. */
     if (pid && g_ascii_strtoll(pid, NULL, 10) != getpid())
         return 0;
     return (gint64)value;

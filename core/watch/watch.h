@@ -19,10 +19,11 @@ gboolean ibh_watch_run(const char *config, const char *sysfs);
 char *ibh_netlink_port_holder(guint32 port);
 
 /* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail when it has had the same
- * fault (ibh_missing_is_fault()) for a while; after that, at once when the fault is over or has become another.
- * `missed` has all rails that could be missing, and whether each of them is; if `missed` is NULL, this is not known,
- * and nothing is written. `last` is empty at the first call; later, it is the last `missed` that was not NULL.
- * Returns when to call this function again; G_MAXINT64: not before something happens. */
+ * fault (ibh_missing_is_fault()) for a while. After that, reports at once when the rail no longer has a fault, or has
+ * another fault. `missed` has all rails that could be missing, each with what has become of it (`why`). If `missed` is
+ * NULL, this is not known, and nothing is written. `last` is empty at the first call; later, it is the last `missed`
+ * that was not NULL. Returns when to call this function again; G_MAXINT64: not before something happens. This time and
+ * `now` are monotonic, in microseconds. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 
 /* systemd_io.c: tells systemd "READY=1", "WATCHDOG=1" or "STOPPING=1". Does nothing without systemd. */

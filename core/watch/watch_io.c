@@ -24,8 +24,8 @@
 
 /* Times are in microseconds. --watch answers the first report of a burst at once, and the next ones after pauses. Each
  * pause is twice as long as the one before, up to LONGEST_PAUSE. A report that comes later than QUIET after the last
- * answer begins a new burst. Reports about our own NICs and rules are a burst of their own, so that they need not wait
- * for a pause of the other burst. */
+ * answer begins a new burst. Reports about our NICs, and about deletions of our rules and routes, are a burst of their
+ * own (Watch.ours), so that they need not wait for a pause of the burst of all other reports (Watch.any). */
 #define FIRST_PAUSE (20 * 1000)
 #define LONGEST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
@@ -66,7 +66,7 @@ typedef struct {
     int lock;        /* the locked file that tells hooks that --watch runs; -1: we do not have the lock */
     gboolean stop;   /* SIGTERM or SIGINT came */
     gboolean reload; /* the next run puts the configuration of the files into force */
-    char *unapplied; /* the files' text that is not in force, and that the journal was told of; NULL: none */
+    char *unapplied; /* the text of files that are not in force, which the journal was told; NULL: none */
 
     gint64 due;            /* when to look again; NEVER: not before something happens */
     gint64 look_began;     /* when the last look began */
@@ -78,10 +78,11 @@ typedef struct {
     gint64 retry;          /* how long to wait after the last failure; 0: the last look did not fail */
     gint64 alive;          /* when to give systemd a sign of life; NEVER: systemd expects none */
     GArray *backoff;       /* the units whose changes another program undoes (backoff.h) */
-    GArray *missing;       /* `missed` of the last run that had it */
-    GString *complained;   /* the warnings of the last run, so that none is printed twice */
+    GArray *missing;       /* `missed` of the last run that had this result */
+    GString *complained;   /* the warnings of the last event, so that lasting problems are printed only once */
 
-    GArray *ports; /* guint32: the netlink ports of the last look's runs; a run that ended before the change has none */
+    GArray *ports; /* guint32: the netlink ports of the last look's runs, whose own reports are ignored; a run that
+                      ended before the change has none */
 
     /* the results of the last run, which may have ended before it had them */
     IbhFocus focus; /* without candidates: no result */
@@ -101,9 +102,9 @@ static void configure(gpointer data, IbhRun *run)
 
     if (!watch->reload || !run->config)
         in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
-    if (!in_force)
+    if (!in_force) /* the run uses the files: they are in force, a reload was asked for, or nothing is in force */
         return;
-    if (run->config) {
+    if (run->config) { /* the files are good, but not in force: say so, once for each text of the files */
         watch->unapplied = g_strdup(run->config->text->str);
         if (g_strcmp0(watch->unapplied, told) != 0) {
             const char *path = run->config_path;
@@ -138,7 +139,7 @@ static void on_change(Watch *watch, const IbhOp *op)
     g_autofree char *command = NULL, *who = NULL, *what = NULL, *cure = NULL, *text = NULL;
 
     /* The kernel's report of a sysctl that we set does not have our port, so the report looks like another program's
-     * change to our NICs. It must not begin a new burst, so look() counts this look as an answer to `ours`. */
+     * change to our NICs. The report must not begin a new burst, so look() counts this look as an answer to `ours`. */
     watch->answers_ours = TRUE;
     if (!seconds)
         return;
@@ -155,7 +156,8 @@ static void on_change(Watch *watch, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text, TRUE);
 }
 
-/* Keeps the results of a run. With `outcome` NULL, the run ended early: forgets the results of the last run. */
+/* Keeps the results of a run. With `outcome` NULL, the run ended early: forgets the results of the last run. With `run`
+ * NULL, too, only frees these results. */
 static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 {
     Watch *watch = data;
@@ -166,8 +168,8 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     ibh_focus_clear(&watch->focus);
     g_clear_pointer(&watch->missed, g_array_unref);
     if (!outcome) {
-        /* If the table= settings of the files conflict, the run has warned of them: keep to the configuration in force.
-         */
+        /* The run took a snapshot, but could not decide, because the table= settings of the files conflict. The run has
+         * warned of the conflict, so end the reload: the next runs use the configuration in force. */
         if (run && run->snapshot && !run->rails)
             watch->reload = FALSE;
         return;
@@ -249,8 +251,8 @@ static void look(Watch *watch)
     gint64 now = g_get_monotonic_time();
     gboolean ok;
 
-    /* Watch the files before the run reads them, and do so at each look: the files may be new, or others may have their
-     * names now. */
+    /* Watch the files before the run reads them, and do so at each look: a file may be new, or its name may belong to
+     * another file now. */
     (void)inotify_add_watch(watch->files, path, FILE_CHANGES);
     (void)inotify_add_watch(watch->files, fragments, FILE_CHANGES);
     watch->look_began = now;
@@ -278,7 +280,7 @@ static void look(Watch *watch)
     watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LONGEST_RETRY) : RETRY;
     if (watch->retry)
         watch->due = MIN(watch->due, now + watch->retry);
-    /* If the focus has changed, the old filter may have dropped reports that matter now. */
+    /* If the focus has changed, the old filter may have dropped reports that matter now: look again. */
     if (watch->focus.candidates && ibh_events_set_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, now);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, now));
@@ -381,7 +383,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     }
     ibh_notify("STOPPING=1");
     remove_lock(&watch);
-    after_run(&watch, NULL, NULL);
+    after_run(&watch, NULL, NULL); /* frees the results of the last run */
     ibh_events_close(&watch.events);
     for (guint i = 0; i < G_N_ELEMENTS(opened); i++) {
         if (*opened[i] >= 0)
