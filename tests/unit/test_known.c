@@ -101,6 +101,7 @@ static const Row rows[] = {
     /* Nobody misses it any more. */
     {{NIC0, NIC1, NULL}, KNOWN1, "[interface ib1]\nmanage=no\n", IBH_IS_THERE, FALSE},
     {{NIC0, NULL}, KNOWN1, "[interface ib1]\nmanage=no\n", IBH_IS_THERE, FALSE},
+    {{NIC0, "nic ib1 address=02:00:00:00:00:01", NULL}, KNOWN1, "[interface ib1]\nmanage=no\n", IBH_IS_THERE, FALSE},
     {{NIC0, NIC1, "ip address add 10.9.0.2/24 dev ib1", NULL}, KNOWN1, "", IBH_IS_THERE, FALSE},
     {{NIC0, "nic bond0 type=bond", NIC1 " master=bond0", NULL}, KNOWN1, "", IBH_IS_THERE, FALSE},
     /* A section of its own says that it shall be one. */
