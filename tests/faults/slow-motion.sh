@@ -4,7 +4,7 @@
 # packets of numbered streams meet it. Of its peers, A forgets every 20 ms what it has learned of B, and asks again; C
 # believes what it has learned until it is told. B asks its peers every 20 ms whether they still are there, and they learn
 # from which NIC it asks. What worked before a plan and works after it has to work in each state in between
-# (core/plan/order.c, emit_in_order).
+# (core/plan/order.c).
 #
 # A busy machine may lose a packet by itself. So a run that loses one or two is repeated, and may not lose any then.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

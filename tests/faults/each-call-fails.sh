@@ -1,8 +1,8 @@
-#!/bin/bash
+# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every system call of --apply, --undo and a hook fails in turn. A rail is whole or absent, what failed is said, the lock
-# is free, and the next run converges.
-. "$(dirname "$0")/lib.sh"
+# What the tests test-each-call-fails-*.sh share: every system call of a program fails in turn. A rail is whole or absent,
+# what failed is said, the lock is free, and the next run converges.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 make_hosts 2 B
 journal_start
@@ -80,9 +80,3 @@ each() {
     [ $count -gt 50 ] || fail "$program: only $count calls were tried"
     ok "$program: each of $count system calls failed"
 }
-
-case ${ONLY:-all} in
-    all | hook) each hook before applied "$HOOKS/nm-dispatcher" ib1 up ;;&
-    all | apply) each apply before applied "$IB_HOOK" --apply ;;&
-    all | undo) each undo applied before "$IB_HOOK" --undo ;;
-esac
