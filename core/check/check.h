@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --check: the questions that we ask the kernel, and the findings. Findings come from the kernel's answers, from the
- * plan, and from what was read of this host: foreign rules and routes, NICs with their addresses and neighbours,
- * managers and scripts. For each address of a rail, we follow one packet into every piece of the rail's zones. Packets
- * for which the same rule and route decide form a class, and the kernel is asked about one packet of each class. Pure.
+ * plan, and from what was read of this host, for example foreign rules and routes, NICs with their addresses and
+ * neighbours, managers and scripts. From each address of a rail, we follow one packet into every piece of the address's
+ * zones (questions.c has the exceptions). Packets of one NIC for which the same rule and route decide form a class (see
+ * add_question()), and the kernel is asked about one packet of each class. Pure.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 #include "plan/plan.h"
 
 typedef enum {
-    IBH_ASK_LEAVES,  /* from a rail's address to another host */
+    IBH_ASK_LEAVES,  /* from an address of this host, nearly always a rail's, to another host */
     IBH_ASK_ARRIVES, /* from another host to a rail's address, coming in through the rail */
     IBH_ASK_LOCAL,   /* from a rail's address to an address of this host */
     IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet */
@@ -39,31 +40,35 @@ typedef struct IbhQuestion {
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index (in IbhCheck.questions) of the question that is asked for this class */
     /* The result of the walk through the model `actual` (IbhCheck). Unless the kind is IBH_ASK_ARRIVES,
-     * ibh_check_judge() may replace this result. If the kernel names a different route, and we have read that route,
-     * the kernel's route replaces the walk's. A packet that goes wrong is also walked through the model `repaired`: if
-     * the packet goes another way there, and still goes wrong, `got` becomes the result of that walk. */
+     * ibh_check_judge() may replace this result. If the kernel names a route of another type or through another NIC,
+     * and we have read that route, the kernel's route replaces the walk's, unless the walk delivers the packet to this
+     * host. If `got` then agrees with the kernel, and the packet goes wrong, the packet is also walked through the
+     * model `repaired`: if it goes another way there than in `actual`, and still goes wrong, `got` becomes the result
+     * of that walk. */
     IbhTrace got;
-    /* ibh_check_judge() sets the members from here on, after the kernel has answered. `grade` is the grade of `got`,
-     * with these exceptions:
+    /* ibh_check_judge() sets the members from here on, after the kernel has answered. For the kind IBH_ASK_ARRIVES,
+     * `grade` is the grade of `got` (ibh_question_grade()). For the other kinds, too, with these exceptions:
      * - IBH_RIGHT if `right_when_repaired`.
      * - IBH_DOUBTFUL if the walk delivers the packet to this host itself, but the kernel does not.
-     * - If the kernel's answer fits no route that was read: IBH_RIGHT if main decides about a host outside of the
-     *   rail's subnets, and has too many routes to be read; else IBH_DOUBTFUL. */
+     * - If the kernel's answer fits neither the walk nor a route that was read: IBH_RIGHT if the answer comes from
+     *   main, which has too many routes to be read, and main rightly decides (is_by_unread_main() in verdict.c); in all
+     *   other cases IBH_DOUBTFUL. */
     IbhGrade grade;
-    gboolean small_mtu; /* the way is right, but the MTU of the packet's route is smaller than that of its route in the
-                           model `ideal` or, if the latter route has no MTU, smaller than the NIC's. Only for foreign
-                           routes that are not cached */
-    IbhOwner owner;     /* the foreign rule or route that causes a grade other than IBH_RIGHT; empty if none does */
+    gboolean small_mtu; /* the way is right, but the MTU of the packet's route is smaller than that of the packet's
+                           route in the model `ideal` or, if there is no such route or it has no MTU, smaller than the
+                           NIC's. Only for IBH_ASK_LEAVES, and for foreign routes that are not cached */
+    IbhOwner owner;     /* the foreign rule or route that causes a grade other than IBH_RIGHT; empty if we know none */
     gboolean is_explained;        /* a finding about the packet exists, and no second finding is needed */
     gboolean right_when_repaired; /* the packet goes wrong, but does not in the model `repaired`. So the cause is that
                                      our rules or routes are missing, altered or stale, or that a link has our mark as
                                      its group (--apply does not change the group; see the finding link-group) */
 } IbhQuestion;
 
-/* A prefix, without the smaller pieces inside. The same rules and routes decide for all addresses of a piece. */
+/* A prefix, without the smaller pieces inside. The same rules and routes, of those that we have read, decide for all
+ * addresses of the piece, except for addresses that no other host can have. */
 typedef struct {
     IbhPrefix prefix;
-    IbhIp host;             /* an address of the piece that lies in no smaller piece */
+    IbhIp host;             /* an address of the piece that another host can have, outside of the smaller pieces */
     gboolean asked_unbound; /* there is a question of the kind IBH_ASK_UNBOUND about this piece already */
 } IbhPiece;
 
@@ -153,9 +158,9 @@ gboolean ibh_address_is_in_local(const IbhSnapshot *snapshot, const IbhAddress *
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean with_ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
-/* Walks a packet from this address of the NIC to a host of the first piece inside the prefix, through the model
- * `actual`. Sets `ret_question` to a question about this packet, with the trace of the walk, but without a grade. The
- * kernel is not asked. FALSE if there is no such piece. */
+/* Walks a packet through the model `actual`: from this address of the NIC to a host of the first piece that the prefix
+ * covers. Sets `ret_question` to a question about this packet, with the trace of the walk, but without a grade. The
+ * kernel is not asked. FALSE if the prefix covers no piece. */
 gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
                              IbhQuestion *ret_question);
 
@@ -170,10 +175,11 @@ gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const Ibh
  * rule for main (IBH_PRIORITY_MAIN) or a higher number. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
 
-/* TRUE if the kernel made the entry without asking: on a link without ARP, or for a multicast or broadcast address. */
+/* TRUE if the kernel made the entry without asking: on a link without ARP or without hardware addresses, or for a
+ * multicast or broadcast address. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 
-/* TRUE if the packet's grade is not IBH_RIGHT, and `owner` is the packet's owner. */
+/* TRUE if the packet's grade is not IBH_RIGHT, and `owner` is the packet's owner; both may be empty. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
@@ -189,7 +195,7 @@ IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 /* "sudo ip -4 rule del priority 100 from all lookup 700"; the owner must not be empty */
 char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner);
-/* "rule 100 (from all lookup 700)"; for a route, the same as ibh_owner_describe() */
+/* "rule 100 (from all lookup 700)"; for a route or no owner, the same as ibh_owner_describe() */
 char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* "172.16.34.2 leaves through ib0" */
@@ -204,33 +210,37 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question);
 
 /* ---- what several judges use: a judge is a function that adds findings ---- */
 
-/* If there is a finding with this code and owner, adds the NIC (NULL: the host) to that finding, and drops `remedy` and
- * the message. Otherwise makes a new finding, with the severity of its code (that of the code's first row) and, if
- * `remedy` is empty, with the remedy of its code. If `owner` is NULL, always makes a new finding, about this NIC only;
- * if `owner` is "", all NICs share one finding of this code. Takes over the strings of `remedy`. Returns the
- * finding. */
+/* If there is a finding with this code and owner, adds the NIC, if `nic` is not NULL, to that finding, and drops
+ * `remedy` and the message. If there is none, makes a new finding about the NIC (NULL: the host). The new finding has
+ * the severity of the code's first row in ibh_rows and, if `remedy` is empty, that row's remedy. If `owner` is NULL,
+ * always makes a new finding; if `owner` is "", all NICs share one finding of this code. Takes over the strings of
+ * `remedy`. Returns the finding. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
                                   IbhRemedy remedy, const char *format, ...);
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex); /* "no interface" if the snapshot lacks the link */
 
 void ibh_check_judge_packets(IbhCheck *check); /* adds findings from the kernel's answers */
-void ibh_check_judge_ours(IbhSubject *about);  /* adds the finding about our rules, routes and sysctl values */
-/* Adds the finding about the lines of a script that route rails. */
+/* Adds the finding about our rules, routes and sysctl values, and findings about foreign routes that are in the place
+ * of routes that we want. */
+void ibh_check_judge_ours(IbhSubject *about);
+/* If lines of the script route rails, adds a finding about these lines. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
-/* Adds the finding about a missing rail, or about a rail that is down. */
+/* Judges a missing rail, or a rail that is down or has no carrier. Adds a finding or, if there is a finding about the
+ * rail's port that explains why, adds the rail to that finding. */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed);
 
-/* Looks for the rail's first packet to one of its subnets that is not refused, and returns the table of the packet's
- * route. If there is no such packet, looks in the same way for a packet from an address without a subnet to a host on
- * the address's link (IbhQuestion.link_length). Returns 0 if there is neither. */
+/* Looks for the first packet of the kind IBH_ASK_LEAVES from the rail to one of its subnets, and returns the table of
+ * the packet's route. If there is no such packet, looks in the same way for a packet from an address without a subnet
+ * to a host on the address's link (IbhQuestion.link_length). Refused packets do not count. Returns 0 if there is
+ * neither. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
 /* TRUE if the subject's NIC might answer ARP as a proxy for the host that the subject's question is about. The NIC has
  * to forward IPv4. The question has to be about traffic without a source address to a whole IPv4 subnet of a rail. And
- * the NIC has to be either a rail with this subnet, or another NIC of the rail's link type that has to be silent
+ * the NIC has to be either a rail with this subnet, or no rail, but a NIC of the rail's link type that has to be silent
  * (ibh_nic_must_be_silent()). If TRUE, sets the subject's `ip` to the host, and `route` to the route by which the
- * kernel would forward packets for the host that come in through the NIC (NULL: it would not forward them through
- * another NIC). */
+ * kernel would forward packets for the host that come in through the NIC. The route leads through another NIC; NULL if
+ * there is none, or if rp_filter drops these packets. */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu is not 0. With accept_ra_mtu=0, a smaller MTU is
  * on purpose. */
@@ -243,8 +253,8 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known);
 /* Returns the rail's PCI address, "0000:81:00.1"; NULL if not known, or not on PCI. The caller frees it. */
 char *ibh_known_pci(const IbhKnownRail *known);
-/* Returns an address of this family that the rail had before, if the rail is usable, has no address of this family now,
- * and the family is not switched off; else NULL. */
+/* If the rail is usable, serves no address of this family now, and the family is not switched off: returns an address
+ * of this family that the state remembers. Returns NULL in all other cases, and if the state remembers none. */
 const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family);
 
 /* TRUE if the prefix lies in a subnet of a rail. */
@@ -257,20 +267,21 @@ gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b);
 gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b);
 /* TRUE if the way and the metrics (mtu, advmss, …) are the same. */
 gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
-/* TRUE for a bridge, dummy or tunnel that is not a candidate, and whose ports, if there are any, all lead to guests or
- * into tunnels: the link's packets reach no peer of the rails. */
+/* TRUE for a bridge, tunnel or other virtual link (`soft` in grades.c) that is not a candidate, and has no port that
+ * leads to a wire: the link's packets reach no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
-/* TRUE if an IPv4 packet leaves through a gateway of another rail, and rp_filter is 1 on the packet's own rail (that
- * of its source address): if the answer comes in through the packet's own rail, the kernel drops the answer. FALSE if
- * foreign rules route the packet, and for a multipath route. */
+/* TRUE if an IPv4 packet leaves through a gateway of another rail, and the effective rp_filter is 1 on the packet's own
+ * rail (that of its source address): if the answer comes in through the packet's own rail, the kernel drops the answer.
+ * FALSE if foreign rules route the packet, and for a multipath route. */
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 
-/* Returns the rule or route because of which the packet's grade is not IBH_RIGHT. Only foreign rules and routes can be
- * to blame. If none is, both members are NULL: for example, if main lacks a route. */
+/* Returns the rule or route because of which the packet's grade is not IBH_RIGHT. Only gotos, other rules that are not
+ * expected (ibh_rule_is_expected()), and foreign routes can be to blame. If none is, both members are NULL: for
+ * example, if no table has a route. */
 IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question);
 
-/* Returns a fix: the commands that correct all packets of this owner. If the commands would also change something else,
- * returns advice instead, which says what would change. Returns an empty remedy if no commands are proved to work, or
- * if the owner must not be deleted. */
+/* Returns a fix: the commands that correct all packets of this owner. If the commands would, or may, also change
+ * something else, returns advice instead, which says what. Returns an empty remedy if no commands are proved to work,
+ * or if the owner must not be deleted. */
 IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner);

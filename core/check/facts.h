@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Facts about a host that are not in its snapshot, because only findings and reports need these facts. look_io.c and
- * managers_io.c fill them in; judges (the functions that add findings), reports and --render read them. A fact of
+ * Facts about a host that are not in its snapshot, because no plan needs them. look_io.c and managers_io.c fill them
+ * in; the questions to the kernel, judges (the functions that add findings), reports and --render read them. A fact of
  * probe/ is something else (probe/stages.h). Pure.
  */
 #pragma once
 
 #include "model/model.h"
 
-/* The manager that configures a netdev, as the manager's state files show. */
+/* The manager that configures a netdev, as files show (`rows` in managers_io.c), and as NetworkManager itself says. */
 typedef struct {
     int ifindex;
     const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nm.so found that
@@ -17,7 +17,7 @@ typedef struct {
     gboolean prunes4;   /* deletes foreign IPv4 routes through this netdev, in all tables */
     gboolean prunes6;   /* the same for IPv6 */
     char *inactive;     /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
-    char *remedy;       /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
+    char *remedy;       /* what to do about `inactive`; NULL: the remedy of the row hook-inactive in rows.c */
     gboolean by_choice; /* presets or an administrator disabled the service that calls our hook (see `inactive`) */
     gboolean will_start; /* the service that calls our hook does not run (see `inactive`), but is enabled: perhaps the
                             host is still booting */
@@ -41,7 +41,7 @@ typedef struct {
     GArray *no_ipv6;    /* int: ifindexes of the rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
     int hash_policy;    /* net.ipv4.fib_multipath_hash_policy; 0 also if unknown */
-    gboolean watched;   /* --watch runs */
+    gboolean watched;   /* --watch runs; FALSE also for a copy (--sysfs), which cannot tell */
     gboolean will_watch;     /* the service of --watch is enabled */
     const char *start_watch; /* what a person does to start --watch, in the words of a remedy; NULL: not known */
 } IbhFacts;

@@ -22,8 +22,8 @@ typedef struct {
 struct IbhFib {
     const IbhSnapshot *snapshot;
     /* TablePrefix → GArray of Entry, sorted by `order`; among entries of the same order, the one that was added first
-     * comes first. A rule with a single source address is in the list of this address, so that a walk is fast with
-     * hundreds of rails; all other rules are in the list of /0. */
+     * comes first. A rule with a single source address, and without "not", is in the list of this address, so that a
+     * walk is fast with hundreds of rails; all other rules are in the list of /0. */
     GHashTable *lists;
     gboolean has[LENGTHS]; /* TRUE if any list is for a prefix of this length */
     GPtrArray *rules;      /* const IbhRule * */
@@ -197,9 +197,9 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* ---- routes ---- */
 
-/* TRUE if a next hop of the route can be used. If `bound` is not 0, next hops on other links do not count. Only a
- * unicast route needs its link up and, if the kernel ignores routes of links without carrier, also carrier. A link that
- * the snapshot lacks counts as up. */
+/* TRUE if a next hop of the route can be used. Dead next hops do not count; if `bound` is not 0, those on other links
+ * do not count, either. Only a unicast route needs its link up and, if the kernel ignores routes of links without
+ * carrier, also carrier. A link that the snapshot lacks counts as up. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -261,8 +261,8 @@ gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex)
     return route->hops || route->ifindex == ifindex;
 }
 
-/* Returns the link of the route if the rule suppresses the group of that link, else NULL. For a multipath route, IPv4
- * looks at the first link only, and so do we; IPv6 looks at the link of the next hop that it picks. */
+/* Returns the link of the route if the rule suppresses the group of that link, else NULL. For a multipath route, we
+ * look at the first link only, as IPv4 does. IPv6 looks at the link of the next hop that it picks. */
 static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     const IbhLink *link = rule->suppress_ifgroup >= 0 ? ibh_snapshot_link(fib->snapshot, route->ifindex) : NULL;
@@ -347,8 +347,9 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
-        /* IPv4 always uses only routes through the link `bound`. IPv6 does so only for a look-up that has a bound
-         * socket, or no source address; but RDMA's look-ups have a source address and no socket. */
+        /* If a look-up names the link `bound`, IPv4 uses only routes through this link. IPv6 does so only if the
+         * look-up also has a bound socket, or has no source address; but RDMA's look-ups have a source address, and no
+         * socket. */
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown) { /* which route of the table does the throw route hide? */

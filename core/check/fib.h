@@ -38,20 +38,22 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route); /* ignores special routes, which a walk cannot follow */
 
-/* `without` (IbhOwner; NULL: none) has rules and routes that the walk ignores. The walk also ignores each route that is
- * equal to a route in the list. The model borrows the list, which may change between walks. */
+/* `without` (IbhOwner; NULL: none) has rules and routes that walks ignore: these very rules, and all routes that are
+ * equal to a route in the list (ibh_route_compare()). The model borrows the list, which may change between walks. */
 void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 
 /* From now on, walks treat links whose group is our mark as links of the default group, so that our rules do not
  * suppress their routes. */
 void ibh_fib_regroup(IbhFib *fib);
 
-/* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. With packet->iif,
- * the packet comes in through that link. With packet->bound, IPv4 follows only routes through that link. */
+/* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. A packet without a
+ * source address has only zeros in packet->from.bytes. With packet->iif, the packet comes in through that link. With
+ * packet->bound, rules with that link as oif match, and IPv4 follows only routes through that link. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* Returns the best usable route to `to` in a table: the longest prefix wins, then the lowest metric. NULL if there is
- * none. A unicast route is usable if one of its next hops is alive, on a link that is up. Throw routes count, cached
- * routes do not. If `bound` is not 0, routes that lead only through other links do not count. */
+ * none. A unicast route is usable if one of its next hops is alive, on a link that is up and, if the kernel ignores
+ * routes of links without carrier, has carrier. Throw routes count; cached routes do not, nor do those that walks
+ * ignore (ibh_fib_set_without()). If `bound` is not 0, routes that lead only through other links do not count. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
 /* TRUE if the rule matches the packet. A rule for VRFs, or with a selector that we do not know, never matches. */

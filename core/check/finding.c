@@ -112,7 +112,8 @@ void ibh_finding_add_iface(IbhFinding *finding, const char *iface)
 {
     if (iface[0] && !ibh_finding_is_about(finding, iface))
         g_ptr_array_add(finding->ifaces, g_strdup(iface));
-    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len); /* a new interface has no text and no limit yet */
+    /* A new interface has no text (NULL) and no limit (IBH_ERROR, which is 0) yet. */
+    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len);
     g_array_set_size(finding->limits, finding->ifaces->len);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A finding says what is wrong, why it matters, and what to do. Its code is that of a row in check/rows.c,
- * fabric/rows.c or probe/causes.c. Monitoring depends on code, severity and interfaces, and not on the texts.
+ * A finding says what is wrong, why it matters, and what to do. Its code stands in a row of check/rows.c, fabric/rows.c
+ * or probe/causes.c, or in the function that adds the finding. Monitoring depends on code, severity and interfaces, and
+ * not on the texts.
  */
 #pragma once
 
@@ -14,20 +15,23 @@ const char *ibh_severity_name(IbhSeverity severity);
 typedef struct {
     GPtrArray *ifaces; /* char *: the interfaces that the finding is about; empty: it is about the host */
     GPtrArray *says;   /* char *: a text for each element of `ifaces`; NULL: the interface has none, and `message` is
-                          used. A text is "CONSEQUENCE: CAUSE" or, for severity info, an exception to what the report
-                          says of the interface: "but 172.16.34.0/26 through eth0: CAUSE" */
+                          used. A text is "CONSEQUENCE: CAUSE", or one of the two alone. With severity info, it may
+                          instead be an exception to what the report says of the interface: "but 172.16.34.0/26
+                          through eth0: CAUSE" */
     GPtrArray *astray; /* char *: those of `ifaces` whose packets leave through another NIC */
     GArray *limits;    /* IbhSeverity: a limit for each element of `ifaces`: for this interface, the finding counts as
                           no worse than the limit (IBH_ERROR: no limit) */
     IbhSeverity severity; /* for the worst interface */
     const char *code;     /* never changes between versions */
-    char *owner; /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC or host itself */
+    char *owner; /* what is to blame, in words, such as a rule, a route, a sysctl or a peer; NULL: the NIC or the host
+                    itself. Findings with the same code and owner are merged; IbhRow.owner says when those with NULL
+                    are merged */
     char *message;
     char *fix;    /* a command that solves this problem, can be pasted as it is, and does no harm; NULL: none */
     char *advice; /* a step for a person; NULL: none */
 } IbhFinding;
 
-/* What to do about a finding: see IbhFinding. */
+/* What to do about a finding: see IbhFinding. `fix` may still lack sudo, which the functions below add. */
 typedef struct {
     char *fix, *advice;
 } IbhRemedy;
@@ -70,6 +74,6 @@ gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface); /* 
 /* Returns the first finding with this code, about this interface ("": the host; NULL: any), with this owner ("": none;
  * NULL: any), or NULL. */
 IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner);
-/* Returns the finding that is the worst for one interface (NULL: of all findings). Findings of severity info do not
- * count; NULL if there are no others. */
+/* Returns the worst finding about this interface ("": the host), judged by ibh_finding_severity_for(). If `iface` is
+ * NULL, returns the worst of all findings. Findings of severity info do not count; NULL if there are no others. */
 const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface);

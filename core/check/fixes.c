@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the owner of a packet that goes wrong, and the commands that repair the packet by deleting the owner. To prove
- * that the commands work, walks packets through the model `repaired` while check->without has the rules and routes that
- * the commands delete: the walks ignore these rules and routes.
+ * Finds the owner of a packet that is not right, and the commands that correct the owner's packets: they delete the
+ * owner, and perhaps other rules and routes. To prove that the commands work, walks packets through the model
+ * `repaired` while check->without has what the commands delete: the walks ignore these rules and routes.
  */
 #include "check/check.h"
 
@@ -31,9 +31,9 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* TRUE if the rule selects no subnet of a rail, and its table leads to other networks, too. Then the host may need the
- * rule, and only the route `wrong` is to blame. FALSE if another rule also leads to the table, because that rule may
- * need the route `wrong`. */
+/* TRUE if the rule selects no subnet of a rail, nor a part of one, and the rule's table leads to other networks, too.
+ * Then the host may need the rule, and only the route `wrong` is to blame. FALSE if another rule also leads to the
+ * table, because that rule may need the route `wrong`. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
@@ -91,7 +91,7 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
         return (IbhOwner){.route = route};
     if (turn.rule || turn.route)
         return turn;
-    /* Blame the rule; but if the host may need the rule for other networks, blame the route. */
+    /* Blame the rule; but if the rule is expected, or the host may need it for other networks, blame the route. */
     if (rule && !ibh_rule_is_expected(rule) && (!route || !serves_others(check, rule, route)))
         return (IbhOwner){.rule = rule};
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
@@ -121,7 +121,7 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     if (rule->priority >= IBH_PRIORITY_MAIN || (rule->selectors & ~(guint)IBH_SELECT_TO) || rule->l3mdev)
         return FALSE;
     /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches. So the
-     * first rule with this family, priority and source must be the owner, not one of ours. */
+     * first rule with this family, priority and source must be the owner, or equal to the owner. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->action == FR_ACT_GOTO && other->family == rule->family && other->target == rule->priority)
             return FALSE; /* the goto leads to this rule, and without a target, the kernel would ignore the goto */
@@ -194,8 +194,8 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if a question is about this packet. Then find_harm() has nothing to add: find_next_owner() has judged the
- * packet, or has skipped it because another owner makes the packet go wrong already. */
+/* TRUE if a question has this packet's source and destination. Then find_harm() has nothing to add: find_next_owner()
+ * has judged the packet, or has skipped it because another owner makes the packet go wrong already. */
 static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -244,9 +244,9 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* Finds a packet of the rails whose route has metrics, and whose route after the fix would have other metrics. This is
- * harm even if the packet also goes another way: whoever set the metrics may know what the wire carries. FALSE if
- * there is no such packet. */
+/* Looks at the questions about packets that leave, with or without a source address. Finds a packet whose route has
+ * metrics now, and would have other metrics after the fix. This is harm even if the packet also goes another way:
+ * whoever set the metrics may know what the wire carries. FALSE if there is no such packet. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {

@@ -10,8 +10,9 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* TRUE if a route leads through this NIC to a network that is not one of the NIC's subnets. Link-local and multicast
- * networks do not count, nor do this host's addresses. */
+/* TRUE if a unicast route leads through this NIC to a prefix that is none of the NIC's subnets, such as /0. A prefix
+ * that begins with an address of this host does not count, nor do link-local prefixes and, except for /0, prefixes that
+ * are not unicast (ibh_ip_is_unicast()). */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {
@@ -78,8 +79,9 @@ static gboolean is_gateway_itself(const IbhSubject *about)
 }
 
 /* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
- * a gateway, if a remote= has no via, or if the rail reaches one peer at most. But if this host is itself the gateway
- * that gateway= names, the rail needs a gateway only for a remote= without via. */
+ * a gateway, if a remote= has no via, or if the rail reaches one peer at most (why_no_room()). But if this host is
+ * itself the gateway that gateway= names, the rail needs a gateway only for a remote= without via. A rail that is down,
+ * or for which we want no rules of this family, needs no gateway. */
 static const char *why_no_gateway(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -143,8 +145,8 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              is_near ? "" : ", with a ROUTER in one of its subnets");
 }
 
-/* Sets words and severity of the subject, and the question's owner, for a packet that leaves through another NIC. The
- * severity is info, or warning if rp_filter drops the answers; then also sets the remedy. */
+/* Sets words and severity of the subject, and the question's owner, for a packet that leaves through another NIC. If
+ * rp_filter drops the answers, the severity is warning, and the remedy is set, too; if not, the severity is info. */
 static void judge_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
@@ -155,8 +157,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* With severity info, the text appears as an exception in the rail's line of the report. We give a text only if the
-     * way leads through another candidate. */
+    /* With severity info, the text appears as an exception in the rail's line of the report; then we give a text only
+     * if the way leads through another candidate. */
     says = loses_answers              ? g_strdup_printf("%s: %s", way, why)
            : through && through->rank ? ibh_question_exception_text(check, question)
                                       : NULL;
@@ -171,12 +173,12 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     }
 }
 
-/* TRUE if the rail's packets to other networks leave through another NIC: by the main table, or, if the rail has a
- * default route of its own, by a foreign rule before the rule that leads to this default, such as a VPN's. We walk a
- * packet from the first of the rail's addresses that no foreign rule leads to other networks (ibh_others_lead_out()),
- * to a host that no rule or route names (the piece /0). FALSE if another row has a finding about the gateway. Also
- * FALSE if the rail should have a default of its own, and one of two things holds: --apply has something to do, or
- * gateway= names a gateway (then questions.c asks about the default). */
+/* TRUE if the rail's packets to other networks leave through another NIC: by the main table, or by a foreign rule, such
+ * as a VPN's, that comes before main or before the rail's own default. We walk one packet to a host that no rule or
+ * route names (the piece /0). The packet is from the first address of the rail for which ibh_others_lead_out() is
+ * FALSE, because foreign rules route what the skipped addresses send. FALSE if another row has a finding about the
+ * gateway. Also FALSE if the rail should have a default of its own, and one of two things holds: --apply has something
+ * to do, or gateway= names a gateway (then questions.c asks about the default). */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -206,8 +208,8 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 
 /* TRUE if the subject's route, a route of main, sends packets from the subject's address to a network behind a gateway
  * of another rail, and no finding about this rail has named the gateway yet. Defaults, multipath and cached routes do
- * not count, nor do networks in the rail's zones, about which --check asks anyway. FALSE once GATEWAYS_NAMED gateways
- * are named. */
+ * not count, nor do networks in the rail's subnets or remote=, about which --check asks anyway. FALSE once
+ * GATEWAYS_NAMED gateways have been named for this address. */
 gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

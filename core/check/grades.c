@@ -32,7 +32,8 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b)
 
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
 {
-    /* `soft`: kinds of links without a wire. `guests`: kinds of ports that lead to a guest or a tunnel, not a wire. */
+    /* `soft`: kinds of links without a wire of their own. `guests`: kinds of ports that lead to no wire, but to a guest
+     * or a tunnel, or nowhere (dummy). */
     static const char *const soft[] = {"bridge", "dummy", "ifb",    "tun", "vxlan",  "geneve", "wireguard",
                                        "ipip",   "gre",   "gretap", "sit", "ip6tnl", "vti",    NULL},
                              *const guests[] = {"dummy", "tun", "veth", "vxlan", "geneve", "gretap", NULL};
@@ -65,6 +66,7 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
         return same || (near && !ideal_is_longer) ? IBH_RIGHT : IBH_DOUBTFUL;
     if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway)) /* the gateway is this host itself */
         return IBH_WRONG;
+    /* A gateway that the ideal way lacks is doubtful, unless the gateway is the destination itself. */
     if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
     /* We note a route of ours that leads via a gateway into the NIC's own subnet: the route comes from remote=, or is a
@@ -82,16 +84,17 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     gboolean has_gateway_inside;
     const IbhNic *through;
 
-    /* If the look-up fails, IPv4 takes the destination of a socket that is bound to a NIC to be on the NIC's link, and
-     * sends the packet there directly. This is right if the destination is in the NIC's subnet. */
+    /* If the look-up for a bound socket fails, IPv4 assumes that the destination is on the link of the socket's NIC,
+     * and sends the packet there directly. This is right if the destination is in the NIC's subnet. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
-    /* An error route of a foreign rule may refuse a part of the subnet, or other networks, but not the whole subnet. */
+    /* We leave the packet to foreign rules. Then an error route may refuse a part of the subnet, or other networks, but
+     * not the whole subnet. A refusal without an error route is wrong. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
     if (got->refused && ideal->refused && !ideal->route) /* even in the ideal model, no table has a route */
         return IBH_RIGHT;
-    if (got->refused && ideal->refused) { /* an error route of the main table refuses the packet */
+    if (got->refused && ideal->refused) { /* in the ideal model, too, an error route of main refuses the packet */
         const IbhRemote *remote = near ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
         IbhLookup lookup = question->lookup;
 
@@ -106,7 +109,9 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     }
     if (got->refused)
         return IBH_WRONG;
-    if (route->type != RTN_UNICAST) /* a single address of this host, such as one on lo, may belong to a service */
+    /* --check also asks about single addresses of this host, such as those on lo (cut_world() in pieces.c). Such an
+     * address may belong to a service. */
+    if (route->type != RTN_UNICAST)
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;
     if (ibh_route_leads_through(route, question->nic->link->ifindex))
@@ -130,10 +135,11 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !has_gateway_inside))
         return IBH_NOTED;
     /* The route leads onto the link of another rail. We only note the route if its destination is exactly a subnet of
-     * that rail, and one of two things holds. Either that subnet has room for one peer only: then the link is a direct
-     * cable. Or that rail has no address in exactly the subnet of `near`, which is larger: then the destination may
-     * have a wrong prefix length, which has a finding of its own (prefix-differs). But if that rail has addresses in
-     * both subnets, its route takes a part of the subnet away from the rail that the question is about. */
+     * that rail, and one of three things holds. Either that subnet has room for one peer only: then the link is a
+     * direct cable. Or there is no `near`. Or that rail has no address in exactly the subnet of `near`, which is
+     * larger: then that rail's address may have a wrong prefix length, which has a finding of its own (prefix-differs).
+     * But if that rail has addresses in both subnets, its route takes a part of the subnet of `near` away from the rail
+     * that the question is about. */
     if (ibh_nic_serves_subnet(through, &route->dst) &&
         (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(through, &near->subnet)))
         return IBH_NOTED;
@@ -235,7 +241,7 @@ void ibh_question_grade(const IbhCheck *check, IbhQuestion *question)
     question->grade = grade_leaving(check, question, &ideal, near);
     if (question->grade == IBH_RIGHT && has_small_mtu(question, &ideal)) {
         /* Whoever set the MTU may know what the wire carries, so we only note the MTU. But other programs should not
-         * write into a rail's own table, so there, a small MTU is doubtful. */
+         * write into T or D of a candidate, so there, a small MTU is doubtful. */
         question->small_mtu = TRUE;
         question->grade = ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
     } else if (question->grade == IBH_NOTED && ibh_question_loses_answers(check, question)) {

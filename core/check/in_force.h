@@ -9,9 +9,11 @@
 
 /* Parses the text of a configuration, in the form of IbhConfig.text. `is_public`: all users may read the files of this
  * configuration. `lookup` finds the numbers of tables that the text names. Returns NULL if the text is invalid, or
- * names a table that rt_tables no longer has. */
+ * names a table that `lookup` does not find, for example because rt_tables no longer has the table. "" is the text of
+ * the defaults. */
 IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
 /* Returns the configuration in force if it differs from `files`, the configuration in the files (NULL: the files are
- * invalid). Returns NULL if `files` is in force, or if the state has no valid configuration. */
+ * invalid); differences in comments and blank lines do not count. Returns NULL if `files` is in force, or if the state
+ * has no valid configuration. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup);

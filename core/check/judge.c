@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Goes through the table of findings (rows.c) in the order of a report: missing rails; each NIC, and whether its
- * manager deletes our routes; packets; our rules and routes; managers that do not call our hook; scripts with fixed
- * routes.
+ * Makes the findings of --check, except those about RDMA and about sections of the configuration, in the order in which
+ * a report lists them: missing rails; each NIC, and whether its manager deletes our routes; packets; our rules and
+ * routes; managers that do not call our hook; scripts with fixed routes. Most come from the rows of rows.c.
  */
 #include "check/rows.h"
 
@@ -10,7 +10,7 @@
 
 static const int families[] = {AF_INET, AF_INET6};
 
-/* These functions ask the rows of a scope (IbhRowScope) once for each address, neighbour or family. */
+/* These three functions ask the rows of a scope (IbhRowScope) once for each address, neighbour or family. */
 static void ask_addresses(IbhSubject *about, const GPtrArray *addresses, int scope)
 {
     IBH_EACH_POINTER (const IbhAddress, address, addresses) {
@@ -66,7 +66,7 @@ static void judge_missing(IbhSubject *about)
     }
 }
 
-/* Asks the rows about the NIC's wire: its link, its addresses and neighbours, and the hosts for which it answers
+/* Asks the rows about the NIC's wire: its link, its addresses and neighbours, and the hosts for which it may answer
  * ARP. */
 static void judge_wire(IbhSubject *about)
 {

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of its routes */
-#define CACHED_MAX 256   /* of cached routes: each adds a question for each rail, and may have a finding */
+#define CACHED_MAX 256   /* the most cached routes that we keep: each adds questions, and may have a finding */
 
 /* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
  * snapshot has. Reads the error routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
@@ -63,7 +63,8 @@ static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
     return FALSE;
 }
 
-/* Reads the routes to single hosts that the kernel has cached in main (IPv6 only). */
+/* Reads the routes to single hosts that the kernel has cached in main (IPv6 only). Keeps those that may lead packets of
+ * rails astray, at most CACHED_MAX. */
 static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads what --check needs and an event does not: look_io.c and lookup_io.c from the kernel, managers_io.c from the
- * files of network managers. NetworkManager itself is asked for the names of its connections, through nm.so
- * (nm-dispatcher/connections.c).
+ * Reads what --check, --show and --render need, and an event does not. look_io.c and lookup_io.c read from the kernel.
+ * managers_io.c reads the files of network managers and services, and hand-written scripts. It also asks
+ * NetworkManager itself, through nm.so (nm-dispatcher/connections.c), for example for the names of its connections.
  */
 #pragma once
 
@@ -12,11 +12,11 @@
 
 /* Reads neighbours, and the error routes of main, into the snapshot. Reads into the facts: the routes of main, of table
  * local, and of the tables of foreign rules (but not of candidates' tables, which the snapshot has); cached routes; and
- * sysctls of the host and its rails. */
+ * sysctls of the host and its rails. IbhFacts.routes says which tables and cached routes are left out. */
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
-/* Asks the kernel how it would route a packet. FALSE if the kernel does not answer. A refusal to route the packet is an
+/* Asks the kernel how it would route a packet. FALSE if no readable answer comes. A refusal to route the packet is an
  * answer, too: then returns TRUE, with lookup->error set. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
@@ -27,6 +27,6 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
 
 /* The function that nm.so exports. `managers` has IbhManager. For each that is NetworkManager, sets `connection`,
  * `prunes4` and `prunes6`; sets `name` to NULL if NetworkManager does not configure the link. Waits at most this many
- * milliseconds for NetworkManager. */
+ * milliseconds for NetworkManager. Without an answer, changes nothing. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);

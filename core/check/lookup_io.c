@@ -26,7 +26,8 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
 {
     const gboolean ipv4 = lookup->to.family == AF_INET;
     const guint bits = ibh_ip_bits(&lookup->to);
-    /* Without RTM_F_LOOKUP_TABLE, IPv4 always reports main as the table. */
+    /* With RTM_F_FIB_MATCH, the answer is the matching route itself, with its prefix length. Without
+     * RTM_F_LOOKUP_TABLE, IPv4 always reports main as the table. */
     const guint match = RTM_F_FIB_MATCH | (ipv4 ? RTM_F_LOOKUP_TABLE : 0);
     const struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family,
                                 .rtm_dst_len = (guint8)bits,
@@ -52,7 +53,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
     if (!ibh_netlink_talk(netlink, message, on_answer, &answer, &local)) {
-        if (local->code == EIO || local->code == EBADMSG) { /* an error of netlink.c: the kernel did not answer */
+        if (local->code == EIO || local->code == EBADMSG) { /* an error of netlink.c: no readable answer came */
             g_propagate_error(error, g_steal_pointer(&local));
             return FALSE;
         }

@@ -23,7 +23,8 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* Paths in this file begin with a slash. Paths of an IbhTree do not, so functions of the tree get `path + 1`. */
+/* Paths in variables, macros and tables of this file begin with a slash. Paths of an IbhTree do not, so functions of
+ * the tree get `path + 1`, or a literal without the slash. */
 
 /* TRUE if root, or the user that runs us, owns the file or directory, and no other user can write it. Symbolic links
  * are not trusted: with O_NOFOLLOW, we look at the link itself, whose mode, 0777, lets others write. */
@@ -44,7 +45,8 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
 /* Returns why the hook at `place` cannot run, or may not act when it runs; NULL if we see no reason. In a copy
- * (--sysfs), we do not judge SELinux, a link that leads out of the copy, or a file that not all users may read. */
+ * (--sysfs), we do not judge SELinux, nor a link that leads out of the copy, or to a file that not all users may
+ * read. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -52,7 +54,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     struct stat file;
     const int looked = ibh_tree_look(tree, place + 1, 0, &file);
 
-    if (looked < 0) /* EXDEV: the link leads out of the copy, or not all users may read the file */
+    if (looked < 0) /* EXDEV: the link leads out of the copy, or to a file that not all users may read */
         return errno == EXDEV ? NULL : g_strdup_printf("%s: %s", place, g_strerror(errno));
     close(looked);
     if (!S_ISREG(file.st_mode) || !(file.st_mode & S_IXUSR) || !ibh_file_check_trusted(&file, place, NULL))
@@ -64,7 +66,8 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-/* What is at a path: nothing, a link to /dev/null (systemd calls such a link a mask), or anything else. */
+/* What is at a path: nothing (or nothing that we may look at); a link to /dev/null (systemd calls such a link a mask);
+ * or anything else, such as a file or any other link. NOTHING is 0, so it counts as FALSE. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
 G_GNUC_PRINTF(2, 3)
@@ -95,7 +98,7 @@ static Standing look_for(const IbhTree *tree, const char *format, ...)
 
 #define WATCH "ib-hook-watch.service"
 
-/* Looks for the unit's file in the directories that systemd searches, in systemd's order. The first directory that has
+/* Looks for the unit's file in directories that systemd searches, in systemd's order. The first directory that has
  * the file counts: a mask in /etc hides a unit in /usr/lib. */
 static Standing look_for_unit(const IbhTree *tree, const char *unit)
 {
@@ -115,11 +118,13 @@ static gboolean is_enabled(const IbhTree *tree, const char *unit)
            look_for(tree, "/etc/systemd/system/multi-user.target.wants/%s", unit);
 }
 
-/* If the service `unit` does not call hooks, sets the reason (`inactive`) and the remedy. Two kinds of services do:
- * - D-Bus starts NetworkManager's dispatcher on demand, by its `alias`, a link that exists only if the unit is
- *   enabled. So this service calls hooks if the link exists.
- * - A service without an alias (NULL) starts at boot, and calls hooks while it runs: then systemd keeps the link
- *   "invocation:UNIT". If the service is enabled but does not run, the host may still be booting (`will_start`). */
+/* If the service `unit` does not call hooks, sets the reason (`inactive`) and the remedy. Two kinds of services call
+ * hooks:
+ * - D-Bus starts NetworkManager's dispatcher on demand, by the dispatcher's `alias`, a link that exists only if the
+ *   unit is enabled. So this service calls hooks if the link exists.
+ * - A service without an alias (NULL) starts at boot, and calls hooks while it runs. While it runs, systemd keeps the
+ *   link "invocation:UNIT". If the service is enabled but does not run, the host may still be booting
+ *   (`will_start`). */
 static void find_why_inactive(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -166,24 +171,25 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 
 /* ---- which manager configures a link ---- */
 
-/* Regular expressions for `says` below. NETWORKD: networkd manages the link, and names its .network file. NETPLAN: this
- * file was made by netplan. MANAGED: NetworkManager manages the link, and may name the UUID of a connection. */
+/* Regular expressions for `says` below. NETWORKD matches, up to the path of the link's .network file, if networkd
+ * manages the link. NETPLAN: the path is also that of a file that netplan made. MANAGED: NetworkManager manages the
+ * link, and may name the UUID of a connection. */
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
 #define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
 #define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
-/* A name in Python\'s pickle format, behind its length in one byte or four. */
+/* A name in Python's pickle format, behind its length in one byte or four. */
 #define PICKLED "(?:\\x8c#|X#\\x00{3})(@)"
 
-/* The first row whose file says that the manager configures the link wins:
+/* The first row whose file says that the manager configures the link wins. So the order of the rows matters:
  * - netplan writes files for networkd, so netplan's row comes before networkd's.
  * - NetworkManager calls a NIC "managed" even if another manager configures the NIC and NetworkManager only watches. So
- *   NetworkManager's row comes after the rows of the managers that it may watch.
+ *   NetworkManager's row comes after the rows of such managers.
  * - RHEL's network scripts keep no state. They configure each NIC that has an ifcfg file, except the NICs that
  *   NetworkManager manages, because NetworkManager reads the same files. So the row of the scripts is the last. This
  *   row counts only if ifup-post, the script that calls /sbin/ifup-local, is installed.
  *
- * ifupdown2 keeps its state below /var/tmp, where any user could have made the file, so the file must belong to root.
- * The file also outlives a boot, so it counts only if ifupdown2's lock, which is in /run, exists. */
+ * ifupdown2 keeps its state below /var/tmp, where any user could have made the file, so we check the file's owner and
+ * mode (OF_ROOT). The file also outlives a boot, so it counts only if ifupdown2's lock, which is in /run, exists. */
 static const struct {
     const char *name;
     const char *file;     /* @ stands for the link's name, # for its index */
@@ -193,8 +199,8 @@ static const struct {
     const char *hooks[3]; /* the places of our hook; the first that exists counts */
     const char *units[2]; /* the service that calls hooks (NULL: the manager calls them itself), and the alias by which
                              D-Bus starts the service (NULL: none) */
-    const char *needs;    /* another file, without which the row does not count; "": none is needed. If `needs` is not
-                             "", `file` must belong to root */
+    const char *needs;    /* another file, without which the row does not count; "": none is needed. With "", the Source
+                             of `file` (see below) is OF_MANAGER. With a file in `needs`, the Source is OF_ROOT */
 } rows[] = {
     {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, {NETWORKD_DISPATCHER}, ""},
     {"systemd-networkd",
@@ -247,10 +253,11 @@ static gboolean configures_link(const char *says, const char *name, const GStrin
 
 /* Who wrote a file. */
 typedef enum {
-    OF_MANAGER,   /* a manager, in /run: we check neither owner nor mode */
+    OF_MANAGER,   /* a manager, in /run: we check neither owner nor mode, but the file must not be a link */
     OF_ROOT,      /* root: ibh_file_check_trusted() must accept the file and its directory; the file may be a link */
-    OF_HAND,      /* a person: the file must not be a link, as our own hooks and masks (to /dev/null) are */
-    OF_HAND_HOOK, /* a person, for a program that runs the file only if it is executable; else like OF_HAND */
+    OF_HAND,      /* a person: root or our user must own the file, which must not be a link, because our hooks and
+                     masks (to /dev/null) are links */
+    OF_HAND_HOOK, /* like OF_HAND, but for a program that runs only executable files: the file must be executable */
 } Source;
 
 /* Returns the text of a regular file. NULL if there is no regular file, if the file's owner or mode is wrong for its

@@ -42,7 +42,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
             !has_name(missed, rails, setting->pattern))
             add_judged(missed, wanted, rails, config);
     }
-    /* Not earlier, because has_name() needs the rails that are there, too. */
+    /* Only now remove the rails that are there: has_name() needs them in the list. */
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {
         if (!all && one->why == IBH_IS_THERE)
             IBH_REMOVE(IbhKnownRail, one, missed);
@@ -100,7 +100,8 @@ const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known)
     return manager ? manager->name : NULL;
 }
 
-/* A slot on PCI is like "0000:81:00.0/1". Any other slot is the RDMA port, like "mlx5_1/1", and has no colon. */
+/* A slot on PCI is like "0000:81:00.0/1". Any other slot has no colon: it is the RDMA port, like "mlx5_1/1", or "" if
+ * unknown. */
 char *ibh_known_pci(const IbhKnownRail *known)
 {
     return strchr(known->slot, ':') ? g_strndup(known->slot, strcspn(known->slot, "/")) : NULL;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds missing rails, for --check and --watch.
+ * Finds missing rails, for commands and for --watch.
  */
 #pragma once
 
 #include "plan/known.h"
 
 /* Returns the NICs (IbhKnownRail) that should be rails, but are gone, down or lack something; with `all`, also those
- * that lack nothing. A NIC should be a rail if it is a known rail that is not forgotten (IBH_FORGOTTEN), or if it has a
+ * with IBH_IS_THERE. A NIC should be a rail if it is a known rail that is not forgotten (IBH_FORGOTTEN), or if it has a
  * section of its own with manage=yes. An entry that comes from a section alone has no slot, hardware or addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
 /* Returns the same list, but looks in sysfs whether hardware that seems to be gone is elsewhere (IBH_ELSEWHERE;
- * missing_io.c). The configuration is for the network namespace of process 1, so in any other namespace the list lacks
- * NICs that have a section but do not exist. */
+ * missing_io.c). The configuration is for the network namespace of process 1, so in any other namespace the list has no
+ * entries with IBH_NO_SUCH_NIC. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
 /* FALSE if the rail is there, is forgotten, is elsewhere, or was taken down on purpose. */

@@ -80,8 +80,7 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean wit
     add_routes(fib, snapshot->routes, with_ours);
 }
 
-/* TRUE for the present routes that the ideal model has, too: those of the tables main and default, except cached
- * routes. */
+/* TRUE if the model IDEAL has this present route, too: the table is main or default, and the route is not cached. */
 static gboolean is_ideal(const IbhRoute *route)
 {
     return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about a single NIC: why it is not a rail; which sysctl of a rail is wrong; whether a rail's table has moved.
+ * Findings about a single NIC: why it is not a rail; whether packets of a kept NIC leave through another NIC; which
+ * sysctl of a rail is wrong; whether a rail's table has moved.
  */
 #include "check/rows.h"
 
 #include <sys/socket.h>
 
-/* The value of arp_ignore with which a NIC answers no request. With any other value above 2, a NIC answers for other
- * NICs' addresses, as with 0. */
+/* The value of arp_ignore with which a NIC answers no request. With 0, and with any other value above 2, a NIC also
+ * answers for addresses of other NICs. */
 #define ANSWERS_NOTHING 8
 
-/* TRUE if the rail's own arp_ignore makes the rail answer no request. The kernel uses the larger value, that of the NIC
- * or that of conf/all, so the value of conf/all must be smaller. */
+/* TRUE if the rail has an IPv4 address, and its own arp_ignore makes it answer no request. The kernel uses the larger
+ * value, that of the NIC or that of conf/all. So FALSE if the value of conf/all is not smaller: then
+ * ibh_rail_has_value_of_all() finds what is wrong. */
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
     const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
@@ -40,7 +42,8 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
     return TRUE;
 }
 
-/* TRUE if the configuration has given the rail's automatic table number to another NIC. */
+/* TRUE if the rail has no table=, and its automatic number (IBH_TABLE_BASE plus its rank) is T or D of a NIC that has
+ * table=. */
 gboolean ibh_rail_has_other_table(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -57,12 +60,12 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 
 /* ---- NICs that are no rails ---- */
 
-/* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because this --apply cut off
- * the person who ran it; so the remedy for a kept NIC is to correct the configuration first. The rules and routes of a
- * kept NIC stand, so the text does not say that the NIC is not a rail.
+/* TRUE if the NIC is held or kept. A NIC is kept since an --apply that nobody confirmed, perhaps because this --apply
+ * cut off the person who ran it; so the remedy for a kept NIC is to correct the configuration first. The rules and
+ * routes of a kept NIC stand, so the text does not say that the NIC is not a rail.
  *
- * The held NICs share one finding, whose command ends all holds, if three things are true: no NIC is a rail; either all
- * held NICs are kept, or none is; and the user asks about all NICs. Otherwise each held NIC has its own finding. */
+ * These NICs share one finding, whose command ends all holds, if three things are true: no NIC is a rail; either all of
+ * these NICs are kept, or none is; and the user asks about all NICs. Otherwise each of them has its own finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The finding about our own rules, routes and sysctl values: they are missing, stale or wrong, and one command repairs
- * them.
+ * The finding about our own rules, routes and sysctl values: they are missing, stale or wrong, and --apply repairs
+ * them. Also the finding table-clash: a foreign route prevents a route of ours.
  */
 #include "check/rows.h"
 
@@ -11,12 +11,13 @@
 #include <linux/rtnetlink.h>
 
 /* TRUE if the finding about our own rules, routes and values should not count this operation as a fault. `nic` is the
- * NIC of the operation; NULL if there is none. Either the plan changes a sysctl only for a moment, and the present
- * value is right. Or another finding is about the cause, in one of these cases:
+ * NIC of the operation; NULL if there is none. Either the plan changes a rail's sysctl only for a moment, and the
+ * present value is right. Or another finding is about the cause, in one of these cases:
  * - The NIC is a rail that is down or has lost its addresses of this family, and the operation removes what is left.
- * - The NIC is not a rail, and is blocked, or is the NIC of a missing rail, or has a finding of severity error.
- * - There is no NIC, or the NIC is no candidate, and the operation deletes a rule for an address of a known rail
- *   that is gone. */
+ * - The NIC is not a rail, and one of these is true: it is blocked, it is the NIC of a missing rail, or it has a
+ *   finding of severity error.
+ * - The operation deletes a rule for an address of a missing rail whose NIC is gone; and the operation has no NIC, or a
+ *   NIC that is no candidate. */
 static gboolean is_no_fault(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
@@ -109,8 +110,8 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
 }
 
 /* Returns the first route of the main table that leads to a gateway through this NIC and that the plan copies into the
- * NIC's tables; NULL if there is none. A default route is not new if our rules lead to D already: then D had a copy of
- * the route, and somebody deleted the copy. */
+ * NIC's tables; NULL if there is none. A default route that D lacks is not new if our rules lead to D already: then D
+ * had a copy of the route, and somebody deleted the copy. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
@@ -218,13 +219,15 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     return way ? g_strconcat(way, chance, ": ", state->str, NULL) : g_strdup(state->str);
 }
 
-/* Adds one finding for all operations that are faults. An operation that a foreign route prevents has a finding of its
- * own (IBH_OF_PLACE), and does not count. The message is about the first NIC whose packets leave through another NIC,
- * or else about the first NIC with a fault, or else about the host. The finding is a warning, not an error, if
- * Hit.is_right holds for all NICs with a fault or, if no NIC has a fault, for the host.
+/* Adds one finding for all operations that are faults. These do not count: operations on peers (IBH_PEERS); those for
+ * which is_no_fault() is TRUE; and those that a foreign route prevents, which have a finding of their own
+ * (IBH_OF_PLACE). The message is about the first NIC whose packets leave through another NIC, or else about the first
+ * NIC with a fault, or else about the host. If Hit.is_right holds for all NICs with a fault (for the host if no NIC has
+ * a fault), the finding is a warning. Otherwise it has the severity of its row.
  *
  * --apply without names would also route held NICs. So if a NIC is held, the fix names the NICs with a fault. But a
- * fault that belongs to no NIC needs --apply without names; then the remedy is advice, which says so. */
+ * fault that belongs to no NIC needs --apply without names. If there is such a fault, and a NIC is held, the remedy is
+ * advice, which says that --apply also ends the holds. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

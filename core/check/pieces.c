@@ -77,8 +77,8 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(check->rails, address->ifindex);
 
-        /* A single address on a NIC that is not a candidate, such as lo or a dummy, belongs to a service, or by mistake
-         * to a peer. So the address becomes a piece, and --check asks about it. */
+        /* A single address on a NIC that is not a candidate, such as lo or a dummy, is that of a service, or somebody
+         * added a peer's address here by mistake. So the address becomes a piece, and --check asks about it. */
         if (ibh_address_is_host(address) && !(nic && nic->rank))
             cut(cuts, &address->subnet);
         else

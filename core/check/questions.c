@@ -65,10 +65,10 @@ static void add_zone(GArray *zones, const IbhPrefix *prefix)
     g_array_append_vals(zones, prefix, 1);
 }
 
-/* Returns the zones (IbhPrefix, of both families) of the address `from` of a rail: the networks into which --check
- * follows packets from this address. The zones are the rail's remote=, which may cover subnets of other rails, and the
- * rail's subnets. A subnet that a router advertised is a zone only of the addresses that have a pair (IbhPair) with
- * this subnet. */
+/* Returns the zones (IbhPrefix) of the address `from` of a rail: the networks into which --check follows packets from
+ * this address. The list also has zones of the other family, which callers skip. The zones are the rail's remote=,
+ * which may cover subnets of other rails, and the rail's subnets. A subnet that a router advertised is a zone only of
+ * the addresses that have a pair (IbhPair) with this subnet. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
@@ -138,6 +138,7 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint req
     question.asked = !like;
     question.representative = like ? like - 1 : check->questions->len;
     question.lookup.neutral = check->neutral;
+    /* For packets of these kinds, find_answer() (verdict.c) needs the table and the prefix of the kernel's route. */
     question.lookup.match = question.kind == IBH_ASK_LEAVES || question.kind == IBH_ASK_UNBOUND;
     if (!like)
         g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.representative + 1));
@@ -147,7 +148,8 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint req
 
 /* Asks about a packet from the address into the piece. If the packet leaves through this NIC to a host of the address's
  * IPv4 subnet, also asks about the reply, which rp_filter may drop. If check->asks_bound, and if the packet does not
- * stay on this host, also asks about the same packet from a socket that is bound to the NIC. */
+ * stay on this host, also asks about the same packet from a socket that is bound to the NIC. `link_length`: see
+ * IbhQuestion. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint link_length)
 {
@@ -197,9 +199,9 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
 }
 
 /* Asks about other networks, if gateway= names a gateway: about a host that no rule or route names (the piece /0), and
- * about each host that lies outside of the zones and has a cached route. The kernel makes a cached route from a route
- * of the main table. Our rules let longer prefixes of main win over the rail's default, so a cached route wins, too, as
- * if somebody had configured it. */
+ * about each host outside of the zones to which packets from the address take a cached route. The cached routes that we
+ * read are in the main table. Our rules let longer prefixes of main win over the rail's default, so a cached route
+ * wins, too, as if somebody had configured it. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);

@@ -13,7 +13,7 @@
 /* The rows of a scope are asked (their predicates are called) once for each NIC, address, port and so on. The comments
  * list the members of the subject that are set when the rows are asked. */
 typedef enum {
-    IBH_NOT_ASKED, /* other code adds the finding, with the severity and remedy of the row */
+    IBH_NOT_ASKED, /* other code adds the finding, with the row's severity and remedy unless it sets others */
     IBH_OF_HOST,
     IBH_OF_NIC,                /* nic */
     IBH_OF_ADDRESS_ASKED_FOR,  /* nic, address, ip */
@@ -21,11 +21,11 @@ typedef enum {
     IBH_OF_PROXY_ENTRY,        /* the members of IBH_OF_PROXY, and neighbour; but ip is that of the neighbour */
     IBH_OF_ADDRESS,            /* nic, address, ip */
     IBH_OF_RAIL,               /* nic */
-    IBH_OF_ASKING,             /* nic, family: whether the NIC asks for neighbours' hardware addresses */
+    IBH_OF_ASKING,             /* nic, family; these rows check whether the NIC asks for neighbours' addresses */
     IBH_OF_NEIGHBOUR,          /* nic, neighbour, ip */
     IBH_OF_WRITTEN_NEIGHBOURS, /* nic; asked after IBH_OF_NEIGHBOUR, whose findings the predicate looks for */
     IBH_OF_NO_RAIL,            /* nic */
-    IBH_OF_PAIR,               /* nic, other: a rail, and another NIC */
+    IBH_OF_PAIR,               /* nic (a rail), other (another NIC) */
     IBH_OF_PAIR_ADDRESS,       /* nic, other; address, ip: of `nic` */
     IBH_OF_VALUES,             /* nic */
     IBH_OF_GATEWAY,            /* nic, family */
@@ -57,7 +57,7 @@ typedef struct {
     IbhSeverity severity; /* unless the predicate sets another; the manual has the severity of the code's first row */
     IbhPredicate *is_so;  /* NULL: always TRUE */
     const char *text;
-    const char *remedy; /* "$ COMMAND", or advice */
+    const char *remedy; /* "$ COMMAND" is a fix, any other text is advice (IbhFinding); NULL: none */
     const char *owner;  /* findings with the same code and owner are merged; "": all NICs share one finding; NULL: no
                            merging, except of RDMA findings with equal messages */
     const char *says; /* a text for each NIC of the finding (IbhFinding.says); NULL: the finding's message is enough */
@@ -70,7 +70,7 @@ const IbhRow *ibh_code_find(const char *code);
 struct IbhSubject {
     const IbhRow *rows; /* the last row has no code */
     GPtrArray *findings;
-    GString *words;    /* lines "WORD=VALUE" */
+    GString *words;    /* "\nWORD=VALUE" for each word, in the order in which the words were set */
     const char *iface; /* the interface that a finding is about, and the word {iface}; "": the host */
     GPtrArray *others; /* const char *: further interfaces that the finding is about; NULL: none */
 

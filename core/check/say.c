@@ -63,8 +63,8 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* Names a packet by its source and destination; but a packet that leaves to a whole subnet of its NIC, by its source
- * alone. Packets that only fixes.c asks about have no NIC. */
+/* Names a packet by its source and destination. But if the packet leaves to a whole subnet of its NIC, names it by its
+ * source alone. Packets that only fixes.c asks about have no NIC. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;

@@ -67,7 +67,7 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
         gboolean matches = FALSE;
 
         if (setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern))
-            continue; /* each section once, although it has several settings */
+            continue; /* each section once, although it may have several settings */
         IBH_EACH (const IbhLink, link, rails->snapshot->links)
             matches = matches || ibh_setting_matches(setting, link->name);
         IBH_EACH (const IbhKnownRail, rail, missed)

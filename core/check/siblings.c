@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about two NICs that seem to be on one wire: they need the same prefix length and IPv6 MTU, and different
- * hardware addresses. In this file, a pair is a rail (about->nic) and another NIC (about->other).
+ * Findings about two NICs that seem to be on one wire: they need the same prefix length and IPv6 MTU, both should use
+ * IPv6 if one does, and their hardware addresses must differ. Also the finding router-mtu, about a single rail. In this
+ * file, a pair is a rail (about->nic) and another NIC (about->other).
  */
 #include "check/rows.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-/* Returns the first served address of the NIC whose own subnet contains `subnet` and is larger; NULL if there is none.
- */
+/* Returns the NIC's first served address with a subnet that is larger than `subnet` and contains it; NULL if there is
+ * none. */
 static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -19,9 +20,9 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
     return NULL;
 }
 
-/* Looks at the rest of `wide`, which is a subnet around the subnet of about->address: the part outside of the address's
- * subnet. TRUE if a packet from the address to the rest leaves through this NIC, for example because of remote=; if
- * foreign rules route the packet; or if the rest has no piece to ask about. */
+/* `wide` is a larger subnet around the subnet of about->address; its rest is the part outside of the address's subnet.
+ * TRUE if a packet from the address to the rest leaves through this NIC, for example because of remote=; if foreign
+ * rules route the packet; or if the rest has no piece to ask about. */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
     IbhPiece *end, *piece = ibh_check_pieces_inside(about->check, wide, &end);
@@ -59,8 +60,9 @@ static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const 
 /* TRUE if the other NIC is a rail, one of its subnets is wider than the subnet of about->address and contains it, and
  * packets from the address to the rest of the wider subnet do not leave through this NIC. Either one of the two prefix
  * lengths is a mistake, or the rails are on different wires; this host cannot know which. FALSE if the links have
- * different types, if this NIC also has a wider subnet, or if the other rail also has the subnet of the address. Also
- * FALSE if the address has no subnet, but the main table has an on-link route through this NIC to a prefix around the
+ * different types, if this NIC also has a wider subnet, if the other rail also has the subnet of the address, if
+ * foreign rules route the packets to the rest of the wider subnet, or if the rest has no piece to ask about. Also FALSE
+ * if the address has no subnet, but the main table has an on-link route through this NIC to a prefix around the
  * address: then questions.c asks about that prefix. */
 static gboolean has_other_length(IbhSubject *about)
 {
@@ -99,8 +101,9 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
     return !is_cable && !ibh_address_is_host(about->address) && has_other_length(about);
 }
 
-/* TRUE if another link may rightly have the same hardware address as this link: virtual routers, the ports of a bond,
- * and netdevs stacked on one link share theirs on purpose. Also TRUE if the hardware address is not a MAC. */
+/* TRUE if another link may rightly have the same hardware address as this link: virtual routers, ports of a master such
+ * as a bond, and netdevs stacked on one link share theirs on purpose. Also TRUE if the hardware address is not a MAC.
+ */
 static gboolean may_share_mac(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};

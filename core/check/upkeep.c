@@ -126,10 +126,10 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 /* What a line of a script says about a NIC. */
 typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
-    gboolean by_device;  /* it has "dev" and the NIC's name or a variable, or "src" (a route's preferred source) and an
-                            address of the NIC */
+    gboolean by_device;  /* it has "dev" before the NIC's name or a variable, or it has an address of the NIC as the
+                            preferred source of a route ("src"); or it is a [Route] section in the NIC's own file */
     const char *table;   /* the table of the rule or route that the line adds; "": not known, so any. NULL: the line
-                            adds no rule or route, or names no table, or names main or local */
+                            adds no rule or route, or names no table but main or local */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. In netplan's files, the table is usually on another line than the

@@ -39,7 +39,9 @@ static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQue
 }
 
 /* Returns the code of the finding about the packet's owner. A foreign route in T or D of a candidate is a table-clash,
- * except for packets to the candidate's subnets: for these, the route is judged like a route of any other table. */
+ * except for packets to the candidate's subnets: for these, the route is judged like a route of any other table. If
+ * there is no owner, the code is "unbound", even for a packet with a source address: the remedy of this code is to
+ * restore what is missing. */
 static const char *choose_code(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -81,8 +83,8 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
 static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
 
 /* Adds the finding about the packet and its owner. If the packet goes wrong, also looks for rules or routes to delete,
- * for FIXES_MAX owners at most. But if the cause is a missing subnet, or rp_filter drops the answers, no deletion
- * helps, and the remedy of choose_remedy() stays. */
+ * for FIXES_MAX owners at most. But if the cause is a missing subnet, or rp_filter drops the answers, the remedy of
+ * choose_remedy() stays. */
 static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -166,14 +168,14 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question, const I
 }
 
 /* Adds a finding: the NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds
- * none if --apply will change rp_filter. */
+ * none if --apply will change rp_filter, or if report_group() reports the cause. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
     if (link->group == IBH_MARK)
-        return; /* the cause is the link's group, which report_group() reports: packets leave through another NIC */
+        return; /* our rules ignore routes through the link, also when rp_filter looks up the way back to the peer */
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
         ibh_check_add_finding(
             check, question->nic, "effective-sysctl", owner,
@@ -233,9 +235,9 @@ static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
            (answer->type != RTN_UNICAST || ibh_route_leads_through(route, answer->oif) || route->hops);
 }
 
-/* Returns the route that the kernel has chosen; NULL if the kernel refuses the packet, or if we have read no such
- * route. The walk may choose another route if several have the same prefix and metric, or if there are IPv6 routes with
- * a source prefix ("from"), which the walk cannot follow. */
+/* Returns a route that we have read and that fits the kernel's answer; NULL if the kernel refuses the packet, or if no
+ * such route fits. The walk may choose another route than the kernel, for example if several have the same prefix and
+ * metric, or if there are IPv6 routes with a source prefix ("from"), which the walk cannot follow. */
 static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
@@ -288,7 +290,8 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
             report_lacking_address(check, question);
         return;
     }
-    /* If the kernel names another route than the walk, the kernel's route counts. */
+    /* If the kernel names another route than the walk, the kernel's route counts. But if the walk delivers the packet
+     * to this host, the kernel should, too. */
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 

@@ -128,7 +128,7 @@ static char *why_old(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 static char *why_arp(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     static const char *const does[IBH_N_SYSCTLS] = {
-        [IBH_SYSCTL_ARP_FILTER] = "answer ARP only on the NIC that the reply leaves through",
+        [IBH_SYSCTL_ARP_FILTER] = "answer ARP only if the reply leaves through",
         [IBH_SYSCTL_ARP_ANNOUNCE] = "send ARP requests only with an address of",
         [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
     };

@@ -134,7 +134,7 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
     return ibh_sysctl_effective(check->rails->snapshot, key, values[key]);
 }
 
-/* Returns the route by which the kernel would forward a packet for the host `to` that comes in through this NIC. The
+/* Returns the route by which the kernel would forward a packet that comes in through this NIC for the host `to`. The
  * route must lead through another NIC, as for proxy_arp, or, if `same_nic`, through this NIC, as for proxy_arp_pvlan.
  * NULL if there is no such route, or if rp_filter drops the packet. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to, gboolean same_nic)
@@ -173,9 +173,10 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
 
 #define GUESTS_NAMED 4 /* the text names at most this many, and counts the others */
 
-/* Returns a list, in words, of the hosts and prefixes behind NICs that are not rails, such as virtual machines and
- * pods, for which this NIC answers ARP as a proxy; NULL if there are none. Peers ask only for addresses that they take
- * to be on link: those in the rails' subnets, and single hosts, to which peers may have on-link routes. */
+/* Returns, in words, the hosts and prefixes for which this NIC answers ARP as a proxy, except those that this host
+ * reaches through rails only. They may be virtual machines or pods. NULL if there are none. The caller frees the text.
+ * Peers ask only for addresses that they take to be on link: those in the rails' subnets, and single hosts, to which
+ * peers may have on-link routes. */
 static char *find_guests(const IbhCheck *check, const IbhNic *nic)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -216,7 +217,7 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
     if (!about->route || !about->nic->link->proxy_arp)
         return FALSE;
     guests = find_guests(about->check, about->nic);
-    /* Some guests need the proxy, so we advise entries for them, and not simply to switch proxy_arp off. */
+    /* Some guests may need the proxy, so we advise entries for them, and not simply to switch proxy_arp off. */
     if (guests) {
         ibh_subject_say(about, "guests=%s", guests);
         about->remedy = "it answers for hosts behind NICs that are no rails, too ({guests}): for each that needs it, "
@@ -292,7 +293,7 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 }
 
 /* Returns the rail's IPv4 subnet in which peers ask for the address; NULL if there is none, or if `rail` is not a rail.
- * An address with a longer prefix than the subnet's is on another wire, unless it is a single address. */
+ * If the address has a longer prefix than the subnet, and is not a single address, it is on another wire: NULL. */
 static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddress *address)
 {
     const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
@@ -302,9 +303,10 @@ static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddres
     return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
 }
 
-/* TRUE if the NIC has an address in a subnet of the rail, or is stacked on the rail as a macvlan, macvtap or ipvlan.
- * FALSE if the NIC is stacked on the rail otherwise (a VLAN, a P_Key child), or has another link type. We assume that a
- * candidate without an address is on the rails' wire, unless it has arp=keep. */
+/* TRUE if the NIC has an address in an IPv4 subnet of the rail, or is stacked on the rail as a macvlan, macvtap or
+ * ipvlan. FALSE if the NIC is stacked on the rail in another way (a VLAN, a P_Key child), if the NIC has another link
+ * type, or if the rail has no IPv4 address. We assume that a candidate without an address is on the rails' wire, unless
+ * it has arp=keep. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -349,7 +351,7 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 }
 
 /* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC,
- * and IP packets from the address to the peer would arrive there. With arp_filter, a NIC answers only if these packets
+ * and IP packets from the address would reach the peer that asks. With arp_filter, a NIC answers only if these packets
  * leave through the NIC itself. With a strict rp_filter, the kernel drops the request if these packets leave through
  * another NIC. If the subnet has no piece to ask about, or if a multipath route decides, we assume that the NIC
  * answers. */
@@ -374,8 +376,8 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
 }
 
-/* TRUE if a NIC would answer ARP for the address with the administrator's sysctl values, but no NIC answers with the
- * present values, and none would with those that we want. */
+/* TRUE if a rail without arp=keep would answer ARP for the address with the administrator's sysctl values, but no NIC
+ * answers with the present values, and no rail would with those that we want. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
@@ -408,7 +410,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 }
 
 /* TRUE if peers ask for the address on the rails' wire, and only our sysctl values keep NICs from answering. The
- * address must be on a link without a wire (lo, a dummy, a tunnel or a bridge), or on a NIC that is not a rail and
+ * address must be on lo or another link without a wire (ibh_link_has_no_wire()), or on a NIC that is not a rail and
  * drops requests, because its rp_filter is strict and its answers would leave through another NIC. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {

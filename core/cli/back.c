@@ -23,8 +23,8 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 }
 
 /* Returns the NIC as it was when the trial began. Returns NULL if this netdev did not exist then, or if the trial does
- * not decide about the NIC: the NIC is not one of the trial's interfaces, or a later --undo or --apply has decided
- * about the NIC. */
+ * not decide about the NIC: the NIC is not one of the trial's interfaces, --undo has held the NIC since the trial
+ * began, or --undo or --apply has decided about the NIC after the first attempt to go back. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -44,7 +44,7 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
 /* ---- what stood before ---- */
 
-/* TRUE if the way back may change the NIC's rules and routes. */
+/* TRUE if the plan that takes the trial back may change the NIC's rules and routes. FALSE for NULL. */
 static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
 {
     const IbhWantedNic *one = ibh_wanted_nic(wanted, nic);
@@ -52,8 +52,8 @@ static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
     return one && one->selected;
 }
 
-/* TRUE if the host did not have the address when the trial began. The rules that hooks gave to such an address stay,
- * because the trial has no older rules of this address to bring back. */
+/* TRUE if the host did not have the address when the trial began. The rules that hooks gave to such an address stay:
+ * usually, there are no older rules of this address to bring back. */
 static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 {
     IBH_EACH (const IbhAddress, address, trial->then->addresses) {
@@ -63,9 +63,10 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
     return TRUE;
 }
 
-/* TRUE if the way back may change the rules and routes of main=spread. These rules and routes belong to all rails of a
- * subnet, so the trial has to decide about each of these rails. The kernel refuses a multipath route with a dead hop,
- * or with a hop through a NIC that is down. If there is such a route, the way back leaves main=spread alone. */
+/* TRUE if the plan that takes the trial back may change the rules and routes of main=spread. These rules and routes
+ * belong to all rails of a subnet, so the trial has to decide about each of these rails. The kernel refuses a multipath
+ * route with a dead hop, or with a hop through a NIC that is down. If there was such a route before the trial, or is
+ * one now, the plan leaves main=spread alone. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -87,11 +88,11 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
     return TRUE;
 }
 
-/* TRUE if the kernel would accept this route from before the trial. The kernel refuses a route if its NIC is down, if
- * this host does not have its source address, or if its gateway is an address of this host. The kernel also refuses a
- * gateway that is not on link (`is_near`). A gateway is on link if the route has the flag onlink, if the gateway is an
- * fe80:: address, or if a subnet of the NIC, or an on-link route of the same table through the NIC, contains the
- * gateway. */
+/* TRUE if the kernel would accept this route from before the trial. The kernel refuses a route if its NIC is gone or
+ * down, if this host does not have its source address, or if its gateway is an address of this host. It also refuses a
+ * gateway that is not on link (`is_near`). A gateway is on link in four cases: the route has the flag onlink; the
+ * gateway is an fe80:: address; a subnet of the NIC contains the gateway; or, before the trial, the same table had an
+ * on-link route of ours through the NIC, to a prefix that contains the gateway. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
@@ -149,7 +150,7 @@ static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 }
 
 /* Adds to `wanted` our present rules of addresses that came during the trial, and the present routes that these rules
- * use, so that the plan does not delete them. */
+ * use, so that the plan does not delete them. Rules and routes of main=spread belong to no address, so skip them. */
 static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;

@@ -11,7 +11,7 @@ typedef struct {
     IbhStyle style;     /* options set `verbose` and `quiet`; main_io.c sets the other members */
     char **ifaces;      /* the names of --iface; NULL for all NICs */
     const char *config; /* the path of --config; NULL for /etc/ib-hook */
-    const char *render; /* for --render: a format that ibh_render_knows() accepts */
+    const char *render; /* for --render: a format that ibh_render_knows() accepts; NULL for other actions */
     const char *sysfs;  /* the directory of --sysfs, or /sys */
     gboolean json;
     gboolean prometheus;

@@ -29,7 +29,7 @@ static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
     IbhWriter *writer = options->json ? ibh_report_json : options->prometheus ? ibh_report_prometheus : ibh_report_text;
-    /* With --quiet, a command that changes something writes no text. */
+    /* With --quiet, --apply, --undo and --confirm write no text: their errors are in run.warnings already. */
     const gboolean only_status = command->run.writes && options->style.quiet && writer == ibh_report_text;
     g_autofree char *text = NULL;
 
@@ -44,8 +44,9 @@ static int write_report(Command *command, IbhReport *report)
     return options->action == IBH_ACTION_SHOW || ibh_report_is_ok(report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
-/* Reports an error: with --json in `out`, else in `warnings`. Returns the exit status: IBH_EXIT_USAGE if the command
- * line or the configuration is wrong, and then nothing was changed; else IBH_EXIT_SYSTEM. */
+/* Reports an error: with --json in `out`, without --json in `warnings`. Returns the exit status. If the command line or
+ * the configuration is wrong, the status is IBH_EXIT_USAGE, and nothing was changed. After any other error, the status
+ * is IBH_EXIT_SYSTEM. */
 static int fail(const IbhOptions *options, const GError *error, GString *out, GString *warnings)
 {
     const gboolean is_usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
@@ -164,6 +165,7 @@ static int do_check(Command *command, GError **error)
         ibh_fabric_judge_count(fabric, run->rails, wanted, findings);
     missed = ibh_missing_find(run->rails, run->config, run->sysfs, FALSE);
     ibh_check_judge(check, command->plan, missed, findings);
+    /* Each row of --show is about a NIC, so the text of --show has no row for these findings: with --verbose, warn. */
     judge_sections(command, missed, shows && command->options->style.verbose, findings);
     if (in_force)
         ibh_finding_add(findings, "", IBH_INFO, "not-in-force",

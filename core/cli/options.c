@@ -16,7 +16,7 @@ typedef struct {
     const char *name, *value, *help; /* value: what the help calls the option's value; NULL if the option takes none */
     Kind kind;
     guint with;  /* a bit for each action that the option goes with, or for the action that the option chooses */
-    gsize at;    /* the offset in IbhOptions of what the option sets */
+    gsize at;    /* the offset in IbhOptions of what the option sets; unused for an ACTION */
     guint max;   /* the largest NUMBER */
     char letter; /* of the short form; 0 if there is none */
 } Option;
@@ -84,7 +84,7 @@ void ibh_options_help(GString *out)
 
 /* ---- from words to values; a function that returns text returns what is wrong, for g_free(), or NULL ---- */
 
-/* Sets what the option sets in `options`. `value` does not count if the option takes no value. */
+/* Sets in `options` what this option sets. Ignores `value` if the option takes none. */
 static char *take_value(IbhOptions *options, const Option *option, char *value)
 {
     void *place = (char *)options + option->at;
@@ -208,7 +208,9 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
         else if (!is_long && letter[0] && letter[1])
             rest = letter + 1;
         option = find_option(name, rest ? rest : next);
-        if (!option) /* if the option exists, it lacks its value: name the option alone, else the whole unknown word */
+        /* If the option exists, its value is missing, or is no value for it: name the option alone, "-i" for "-ji". If
+         * there is no such option, name the whole word. */
+        if (!option)
             return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)
             return refuse_option(text);
@@ -229,8 +231,8 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
 
     IBH_EACH_POINTER (const char, word, words) {
         const gsize length = strlen(word);
-        /* A name has letters, digits, dots, hyphens and underscores. Digits and dots alone are a mistyped address, so
-         * no name server is asked for it. */
+        /* A host name has at most 253 letters, digits, dots, hyphens and underscores. Digits and dots alone are a
+         * mistyped address, so no name server is asked for it. */
         const gboolean is_name = length > 0 && length < 254 && word[0] != '-' && !strchr(word, ':') &&
                                  strspn(word, G_CSET_A_2_Z G_CSET_a_2_z "0123456789.-_") == length &&
                                  strspn(word, "0123456789.") < length;
@@ -253,6 +255,8 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
                : NULL;
 }
 
+/* Checks that the options go together. If there are several actions, `options->action` is the last one, and the row of
+ * another action does not go with it. */
 static char *check_combination(const IbhOptions *options, guint used)
 {
     const Option *chosen = table; /* after the first loop: the row of the action */
@@ -277,7 +281,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
     guint used = 0;
 
     *ret_options = (IbhOptions){.sysfs = "/sys",
-                                .ifaces = g_new0(char *, g_strv_length(argv) + 1),
+                                .ifaces = g_new0(char *, g_strv_length(argv) + 1), /* a word has one --iface at most */
                                 .names = g_ptr_array_new(),
                                 .probe = {.count = 3, .peers = g_array_new(FALSE, TRUE, sizeof(IbhIp))}};
     for (char **word = argv + (*argv ? 1 : 0); *word; word++) {

@@ -16,7 +16,8 @@ void ibh_token_clear(IbhToken *token)
     token->process = 0;
 }
 
-/* Parses "PROCESS END [INTERFACE...]". Without the two numbers, `process` of the token is 0. */
+/* Parses "PROCESS END [INTERFACE...]". Without the two numbers, the token is empty. Without interfaces, `ifaces` is
+ * NULL. */
 static IbhToken parse_token(const char *text)
 {
     IbhToken token = {.process = 0};

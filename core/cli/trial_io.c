@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 /* A process waits for --confirm. When the time of the trial is over, the process tries to go back, that is, to restore
- * what stood before the --apply. It pauses for PAUSE seconds between these attempts. If a trial still waits PAUSE
- * seconds after its time is over, the process was killed, or its attempts fail; so a new --apply no longer joins the
- * trial. */
+ * what stood before the --apply. It pauses for PAUSE seconds between these attempts. If the token is still there
+ * PAUSE seconds after the time is over, the process was killed, or its attempts fail; so a new --apply no longer joins
+ * the trial. */
 #define PAUSE 5
 #define LONG_PAUSE 60 /* seconds; the longest pause if another --apply has given the trial more time */
 #define TRIES 720     /* attempts, for at least an hour: until an attempt succeeds, the host may be cut off */
@@ -52,7 +52,7 @@ static void remember_trial(const IbhRun *run, IbhState *state)
 }
 
 /* Goes back if the time of the trial is over, or if this process has to end. Returns TRUE if there is nothing left to
- * do: everything is as it was, or somebody else has ended the trial. Returns FALSE if the caller has to call again
+ * do: the trial is taken back, or somebody else has ended it. Returns FALSE if the caller has to call again
  * after `waiter->seconds`: the time is not over yet, or something failed. Writes to `said` what was done. */
 static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GError **error)
 {
@@ -98,7 +98,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     return TRUE;
 }
 
-/* Returns when the trial was confirmed or taken back, or after TRIES attempts. */
+/* Returns when the trial was confirmed, ended or taken back, or after TRIES attempts. */
 static void wait_for_confirmation(Waiter *waiter)
 {
     g_autoptr(GString) said = g_string_new(NULL);
@@ -165,7 +165,8 @@ static gboolean start_process(Waiter waiter)
             (void)dup2(null, fd);
         for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
             close(fd);
-        /* daemon() forks once more: the child ends with status 0, and the grandchild waits. */
+        /* daemon() forks once more: the child ends with status 0, and the grandchild waits. Its arguments keep the
+         * descriptors, and the working directory, because the path of --config may be relative. */
         waiter.token = ibh_token_open(waiter.begun->store);
         if (waiter.token >= 0 && daemon(TRUE, TRUE) == 0) {
             wait_for_confirmation(&waiter);

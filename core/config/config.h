@@ -25,7 +25,7 @@ typedef enum {
 
 /* Numbers of tables, and priorities of rules. The two rules of a pair have priorities that follow each other: the first
  * rule looks up main, the second rule T. */
-#define IBH_TABLE_BASE 940u       /* automatic tables: this number plus the NIC's rank (IbhNic.rank) */
+#define IBH_TABLE_BASE 940u       /* an automatic table: 940 + IbhNic.rank, if this number is free (plan/tables.c) */
 #define IBH_PRIORITY_BASE 1941u   /* the last priority of a rule that looks up T; its pair's first rule has 1940 */
 #define IBH_PRIORITY_SPAN 16u     /* the rules of pairs have the 16 priorities that end with IBH_PRIORITY_BASE */
 #define IBH_PRIORITY_SPREAD 4941u /* main=spread: the rule that looks up table 940; the rule for main has 4940 */

@@ -7,7 +7,7 @@
 
 /* Makes the trigger for an event that can have changed a rail. `down_event` is the manager's event for an interface
  * that was taken down on purpose. Events of lo count, too: if lo gets an address, the rails may need arp_filter
- * (plan/arp.c). If the name of the interface is empty or invalid, the hook runs nevertheless, without a name. */
+ * (plan/arp.c). If the name of the interface is missing or invalid, the hook runs nevertheless, without a name. */
 static IbhTrigger new_trigger(const char *manager, const char *iface, const char *event, const char *down_event)
 {
     IbhTrigger trigger = {.wanted = true};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checks the setting rails=N, which says that N RDMA ports should have a rail. The setting is for hosts whose state
- * does not survive a reboot: such a host forgets which NICs were rails, so it cannot tell which rails are missing.
+ * Checks the setting rails=N, which says that N RDMA ports should have a rail. The setting is for rails that a host
+ * cannot report as missing, because it does not remember them: a host without a disk starts with an empty /var/lib, and
+ * no host remembers virtual functions, for example (is_hardware() in plan/known.c).
  */
 #include "fabric/rows.h"
 

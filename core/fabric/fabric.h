@@ -2,7 +2,8 @@
 /*
  * The facts about a host's RDMA ports, and the findings about these ports. Pure.
  *
- * read_io.c reads the facts from sysfs and procfs. A fact that cannot be read is unknown, and causes no finding.
+ * read_io.c and modules_io.c read the facts from sysfs and procfs. A fact that cannot be read is unknown, and causes no
+ * finding.
  */
 #pragma once
 
@@ -96,7 +97,7 @@ typedef struct IbhPort {
     IbhRate rate;
     gint64 errors[IBH_N_COUNTERS];     /* the values of ibh_counters; IBH_UNKNOWN: not known */
     gint64 new_errors[IBH_N_COUNTERS]; /* how much each counter had grown when it was read again */
-    GArray *pkeys;                     /* guint16: the P_Key table; 0: a free entry */
+    GArray *pkeys;                     /* guint16: the P_Key table of an InfiniBand port; 0: a free entry */
     gboolean has_all_pkeys;            /* the whole P_Key table was read */
 } IbhPort;
 
@@ -152,11 +153,12 @@ const IbhPrefix *ibh_port_nics_shared_subnet(const IbhPortNic *a, const IbhPortN
 /* TRUE if both are rails of the same type and share a subnet. A rail with a subnet counts as beside itself. */
 gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 
-/* Sets the members of the netdevs that depend on rails: rail, used, subnets, addresses. To be called once. */
+/* Sets the members of IbhPortNic that depend on rails: rail, used, subnets, addresses. To be called once, before
+ * ibh_fabric_judge(). */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
 
-/* Adds to `findings` what is wrong with RDMA on the host, and with the RDMA ports of the interfaces in `only` (NULL:
- * all). */
+/* Adds to `findings` what is wrong with RDMA on the host, and with the interfaces in `only` and their RDMA ports (NULL:
+ * all interfaces and ports). */
 void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings);
 /* Adds a finding if not exactly `wanted` ports have a rail (rails=). */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings);

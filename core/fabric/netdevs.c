@@ -2,7 +2,8 @@
 /*
  * Findings about the netdevs of ports: P_Keys, GIDs of addresses, and values that rails of one subnet must share. Pure.
  *
- * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h).
+ * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h), except
+ * {port} and {iface}, which the callers set.
  */
 #include "fabric/rows.h"
 
@@ -71,8 +72,8 @@ gboolean ibh_netdev_is_limited(IbhSubject *about)
 
 /* ---- hardware addresses ---- */
 
-/* TRUE if the hardware address has another subnet prefix than the port's GID. FALSE while another subnet manager is
- * just taking over (is_steady). */
+/* TRUE if the hardware address has another subnet prefix than the port's GID. FALSE if the netdev has no IP address, if
+ * the state of the port is not right, and while another subnet manager is just taking over (is_steady). */
 gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 {
     if (!about->port || !about->netdev->used || !about->port->is_steady || !ibh_port_is_right(about->port))
@@ -99,8 +100,8 @@ static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
     return NULL;
 }
 
-/* TRUE if an address of the NIC has no GID, or its GID names another netdev. The words are about the first such
- * address: wrong GIDs of one NIC have one cause. */
+/* TRUE if an address of a RoCE NIC has no GID, or has a GID that names another netdev. The words are about the first
+ * such address: wrong GIDs of one NIC have one cause. */
 gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -130,8 +131,8 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 typedef enum { VALUE_PKEY, VALUE_PREFIX, VALUE_SM } Value;
 
 /* Returns a value in words. NULL if the value is not known, or must not be compared, because the port is not
- * InfiniBand, because the port has another fault, or because another subnet manager is just taking over. P_Keys of full
- * and limited members of one partition count as equal. */
+ * InfiniBand, because its state is not right, or because another subnet manager is just taking over. P_Keys of full and
+ * limited members of one partition count as equal. */
 static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Value value)
 {
     const IbhPort *port = ibh_fabric_port(fabric, nic);

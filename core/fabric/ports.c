@@ -2,7 +2,8 @@
 /*
  * Findings about a port: its state, GUIDs, link, PCI slot and errors. Pure.
  *
- * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h).
+ * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h), except
+ * {port} and {iface}, which the callers set.
  */
 #include "fabric/rows.h"
 
@@ -33,13 +34,15 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 
 typedef enum {
     PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or no netdev is seen, but a copy
-                       of /sys may lack the netdev, or ib_ipoib is missing */
-    PORT_UNUSED,    /* the netdev is InfiniBand, and not used, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* the netdev is Ethernet, and not used; or the netdev is in another network namespace (a
-                       container); or the port is Ethernet and disabled, and no netdev is seen */
+                       of /sys may lack the netdev, or the port is InfiniBand and ib_ipoib is missing */
+    PORT_UNUSED,    /* the port is not Ethernet, and its netdev is not used, perhaps because the port is not active */
+    PORT_LEFT_ALONE /* the port is Ethernet, and its netdev is not used; or the port is Ethernet and disabled, and no
+                       netdev is seen, even in a copy of /sys; or no netdev is seen for a reason that PORT_USED does not
+                       name: the netdev is in another network namespace (a container), or there is none */
 } Usage;
 
-/* If the user named interfaces (`only`), ibh_fabric_judge() asks only about ports whose netdev was named. */
+/* If the user named interfaces (`only`), ibh_fabric_judge() asks only about ports whose netdev was named: then `nic` is
+ * such a netdev. */
 static Usage usage_of(const IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -130,7 +133,7 @@ gboolean ibh_port_is_inactive(IbhSubject *about)
 
     if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || is_without_sm(port) ||
         usage_of(about) == PORT_LEFT_ALONE ||
-        (about->netdev && !about->netdev->up)) /* on purpose; if it is a known rail, carrier-down reports it */
+        (about->netdev && !about->netdev->up)) /* on purpose; carrier-down reports a known rail that is down */
         return FALSE;
     about->severity = is_used ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(
@@ -212,8 +215,8 @@ static gboolean is_bond(const IbhPort *port)
     return strstr(port->device, "bond") != NULL;
 }
 
-/* TRUE if `port` can be compared with `other`: both have the same link layer, and are on the same device or on boards
- * of the same model; the state of `other` is right (ibh_port_is_right()); and neither port is a bond. An Ethernet port
+/* TRUE if `port` can be compared with `other`: both have the same link layer, and are on one device or on devices with
+ * the same `board`; the state of `other` is right (ibh_port_is_right()); and neither port is a bond. An Ethernet port
  * whose board is not known may be software, so it is not compared with ports of other devices. InfiniBand ports are
  * always hardware, so they are compared even if a board is not known. */
 static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #define TEXT_MAX ((gsize)8 * 1024)
-/* The largest P_Key tables of adapters have 128 entries. */
+/* Twice as many entries as the largest P_Key table of an adapter has. */
 #define N_PKEYS 256
-/* rxe has 1,024 GIDs, more than any adapter. */
+/* As many as rxe has, which has more GIDs than any adapter. */
 #define N_GIDS 1024
 #define LOOK_AGAIN_US ((gulong)200 * 1000)
 

@@ -171,8 +171,9 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         .rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = "", .fabric = fabric, .only = only};
 
     ibh_subject_ask(&about, IBH_OF_HOST);
-    /* A fault of a port concerns every rail on the port, so a finding names all these rails. If the port has no rail,
-     * the finding names one interface; if the port has no interface, the finding is about the host. */
+    /* A fault of a port concerns every rail on the port, so a finding names all these rails, as far as the user asks
+     * about them. If there are none, the finding names one interface; if the port has no interface, the finding is
+     * about the host. */
     IBH_EACH (const IbhPort, port, fabric->ports) {
         g_autoptr(GPtrArray) others = g_ptr_array_new();
 

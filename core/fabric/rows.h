@@ -21,10 +21,10 @@ IbhPredicate ibh_netdev_has_wrong_gid, ibh_netdev_has_other_pkey, ibh_netdev_has
 const IbhPortNic *ibh_port_netdev(const IbhSubject *about);
 /* TRUE if the user named no interfaces, or named this netdev. `netdev` is NULL for a port without a netdev. */
 gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev);
-/* TRUE if the state is ACTIVE and the physical state, if it is known, is LinkUp. */
+/* TRUE if the state is ACTIVE, and the physical state is LinkUp, unknown, or a number that InfiniBand does not have. */
 gboolean ibh_port_is_active(const IbhPort *port);
 /* TRUE if the port is active and, with InfiniBand, does not lack a subnet manager. If FALSE, other faults of the
- * port may be mere consequences of this fault. */
+ * port may be mere consequences. */
 gboolean ibh_port_is_right(const IbhPort *port);
 /* TRUE if the port is used (PORT_USED in ports.c), and its state is right (ibh_port_is_right()). */
 gboolean ibh_port_is_sound(const IbhSubject *about);

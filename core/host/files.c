@@ -19,8 +19,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
 /* Returns the sorted paths of the files *.conf in a directory. If `only` is not NULL, returns only the path of the file
  * with this name, if there is one. Fails if other users could write in the directory. A missing directory has no files.
- * A dangling link in place of the directory is an error, because settings may be missing. If the directory exists,
- * `ret_public` (or NULL) gets the result of ibh_file_is_public() for the directory. */
+ * A dangling link in place of the directory is an error, because settings may be missing. If the directory exists, sets
+ * `ret_public`, which may be NULL, to the result of ibh_file_is_public() for the directory. */
 static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -77,7 +77,8 @@ static gboolean search_tables(const char *path, const char *name, guint32 *ret_t
     return TRUE;
 }
 
-/* Runs only if table= has a name instead of a number. This is rare, so the function need not be fast. */
+/* Runs only if table= has a name instead of a number. This is rare, so the function need not be fast. `error` must not
+ * be NULL. */
 gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error)
 {
     IBH_EACH_ROW (const char *const, dir, TABLE_DIRS) {

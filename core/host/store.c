@@ -25,8 +25,9 @@ struct IbhStore {
     gboolean writes_rails; /* the state has other known rails than the file: ibh_store_close() writes the file */
 };
 
-/* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode number of the namespace: the
- * kernel does not reuse this number while a process is in the namespace, and the boot id separates boots. */
+/* `cookie` is 0 before Linux 5.14, where a process cannot read the cookie of its namespace. Without a cookie, use the
+ * inode number of the namespace: the kernel does not reuse this number while a process is in the namespace, and the
+ * boot id separates boots. */
 static char *make_stem(guint64 cookie)
 {
     g_autofree char *boot = NULL;
@@ -96,8 +97,8 @@ static gboolean is_temporary(const GError *error)
 }
 
 /* Returns NULL if a later run must try again: the file cannot be read now, or make_end() returns NULL, as it does
- * before /var is mounted. Returns an empty text if there is nothing to wait for: the file is missing, truncated, not
- * trusted, or from another machine. */
+ * before /var is mounted. Returns an empty text if there is nothing to wait for: for example, the file is missing,
+ * truncated, not trusted, or from another machine. */
 static GString *read_rails(void)
 {
     g_autofree char *end = make_end();
@@ -197,9 +198,9 @@ static void remove_files(const char *key)
 }
 
 /* Removes the files of a namespace that has gone, and whose number (ibh_netns_number()) our namespace has now. The
- * kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But the kernel may give
- * the number of a namespace that has gone to a new namespace. So store a link from our number to our files. If there is
- * a link already, and it leads to other files, then the namespace of these files has gone. */
+ * kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But a new namespace may
+ * get the number that an ended namespace had. So store a link from our number to our files. If there is a link already,
+ * and the link leads to other files, then the namespace of these files has ended. */
 static void take_number(const IbhStore *store)
 {
     const guint64 number = ibh_netns_number("self");
@@ -277,8 +278,8 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 /* ---- the state ---- */
 
 /* Fails if reading fails for a reason that may pass (is_temporary()), or if a user other than root may not read the
- * file: then the state must not be taken for empty. In all other cases, starts with an empty state: if there is no
- * file, if the file is not trusted, or if a security module does not let root read it. */
+ * file: then the state must not be taken for empty. In all other cases, starts with an empty state: for example, if
+ * there is no file, if the file is not trusted, or if a security module does not let root read it. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Our own files: the configuration; in /run/ib-hook a state file, a lock and the lock of --watch for each network
- * namespace; in /var/lib/ib-hook the known rails.
+ * Our own files: the configuration; in /run/ib-hook, files for each network namespace, such as the state, a lock and
+ * the lock of --watch; in /var/lib/ib-hook, the known rails.
  */
 #pragma once
 
@@ -13,10 +13,11 @@
 
 typedef struct IbhStore IbhStore;
 
-/* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes the directory, and fails if
- * other users could write there. Without `create`, a missing directory is an empty store. */
+/* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes the directory; fails if this
+ * is not possible, or if other users could write there. Without `create`, a missing directory is an empty store. */
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
-void ibh_store_close(IbhStore *store); /* releases the lock, then writes the rails file if rails are new or gone */
+/* Releases the lock. Then writes the rails file if a saved state has other known rails (ibh_known_differ()). */
+void ibh_store_close(IbhStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 
 /* Takes the lock; waits at most `seconds`. If another run still has the lock then, the error is G_FILE_ERROR_AGAIN. */
@@ -25,10 +26,10 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 /* Returns the path of a file of the store; `end` is ".state" or the like. The caller frees the path. */
 char *ibh_store_file(const IbhStore *store, const char *end);
 
-/* Returns the state, which is empty if the file is missing or cannot be trusted. Returns NULL if the file cannot be
- * read now, or if the user is not root and may not read the file. In the network namespace of process 1, the state
- * includes the known rails of earlier boots from /var/lib/ib-hook/rails. If the rails file cannot be read now, the
- * state lacks these rails, and `recalled` is FALSE. */
+/* Returns the state. Returns NULL if the file cannot be read now, or if the user is not root and may not read the file.
+ * If the file is missing or, for example, not trusted, the state starts empty. In the network namespace of process 1,
+ * the state includes the known rails of earlier boots from /var/lib/ib-hook/rails. If the rails file cannot be read
+ * now, the state lacks these rails, and `recalled` is FALSE. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 /* Writes the state if it has changed since it was loaded or saved. With IbhState.is_private, only root may read the
  * file. */

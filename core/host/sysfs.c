@@ -87,8 +87,8 @@ static gboolean is_above_device(const Port *port, const GArray *links, const Ibh
     return FALSE;
 }
 
-/* TRUE if the link is a netdev of this port, an IPoIB child on such a netdev, or a bond above it. The hardware address
- * of IPoIB ends with the port GUID, and so does the port's GID; IPoIB children have the same GUID. For Ethernet, the
+/* TRUE if the link is a netdev of this port, or an IPoIB child or a bond above such a netdev. The hardware address of
+ * IPoIB ends with the port GUID, and so does the port's GID; IPoIB children have the same GUID. For Ethernet, the
  * GID table names the netdev. But the named netdev may be in another namespace (the VF of a pod), so check whether our
  * netdev of this name is the port's. The GID table of iWARP names no netdev before Linux 6.6: then the device or the
  * MAC decides. */

@@ -3,7 +3,7 @@
  * Files that root relies on, and trees of small files: /sys with /proc, /run and /etc beside it, or a copy of these.
  * Opening a device or a pipe can have an effect. So files that root relies on, and files of a copy, are first looked at
  * (O_PATH); then what was looked at is opened, even if its name leads elsewhere by then. In the live tree, files are
- * opened directly. Reads are bounded and never block.
+ * opened directly. Reads are bounded, and do not wait for other programs, such as the writer of a FIFO.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 /* ---- files that root relies on: no other user may have written them ---- */
 
 /* Reads a regular file of at most 1 MiB. It must belong to root (or to the user that runs us without privileges), and
- * no other user may be able to write it. If the file is missing, the error is G_FILE_ERROR_NOENT. `ret_public` (or
- * NULL) gets the result of ibh_file_is_public(). */
+ * no other user may be able to write it. If the file is missing, the error is G_FILE_ERROR_NOENT. Sets `ret_public`,
+ * which may be NULL, to the result of ibh_file_is_public(), and to FALSE on failure. */
 GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error);
 #define IBH_FOR_ALL 0644 /* all users may read the file */
 #define IBH_FOR_ROOT 0600
@@ -58,12 +58,12 @@ IbhTree ibh_tree_of(const char *sysfs);
 void ibh_tree_clear(IbhTree *tree);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
 
-/* Reads the first line, without its newline; "" if there is none. */
+/* Reads the first line, without its newline; "" if the file is missing, empty or cannot be read. */
 G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...);
-/* Reads at most `limit` bytes of a file; with `line`, stops when the text ends with a newline. Returns the length, or
- * -1 if the file is missing or cannot be read, or if a read would block. Stores errors that may pass (no memory, too
- * many open files) in tree->problem: if a device that cannot be read for a moment counted as absent, its NIC would no
- * longer be a rail. */
+/* Reads at most `limit` bytes of a file; with `line`, stops when the text ends with a newline. Adds no NUL to the text.
+ * Returns the length, or -1 if the file is missing or cannot be read, or if a read would block. Stores errors that may
+ * pass, such as too many open files, in tree->problem: if a device that cannot be read for a moment counted as absent,
+ * its NIC would no longer be a rail. */
 gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line);
 /* TRUE if the path exists and, if it is a link, leads to something that exists. An error counts as FALSE. */
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
@@ -71,8 +71,8 @@ G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...
  * the path is missing or leads out of sys. */
 G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
 /* Lists up to 4,096 names (char *) of a directory that do not begin with a dot, sorted as versions (ib2 before ib10).
- * If the directory is missing, is a file or is outside of the copy, the list is empty; other errors are stored in
- * tree->problem. */
+ * The list is empty if the directory is missing or is being removed, if it counts as absent in this copy, or if it is a
+ * file. Other errors are stored in tree->problem. */
 G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...);
 
 /* Looks at a file without opening it. `flags` is 0, or O_NOFOLLOW for a link itself. Returns a descriptor, which the

@@ -17,7 +17,7 @@
 typedef struct IbhNetlink {
     struct nl_sock *socket;
     char *received;   /* a buffer of IBH_RECEIVE_SIZE */
-    gboolean strict;  /* the kernel applies the filters of dumps (since 4.20); older kernels send everything */
+    gboolean strict;  /* the kernel filters dumps of routes (since 4.20); older kernels only look at the family */
     guint datagrams;  /* how many datagrams with objects the last answer had */
     GHashTable *pool; /* the nexthops and metrics of routes */
 } IbhNetlink;
@@ -33,14 +33,15 @@ typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
 /* Sends a request and reads the whole answer. `each` is NULL for a change, whose answer has no objects. On failure, the
  * code of the error is the errno with which the kernel refused the request; EINTR if the kernel's state changed during
- * the dump; EIO or EBADMSG if the request could not be sent, or the answer not be read (see also IBH_ANSWER_LOST). */
+ * the dump; EIO or EBADMSG if the request could not be sent, or the answer not be read (see also IBH_ANSWER_LOST). The
+ * caller frees `message`. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
 /* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats a dump that was interrupted.
- * Unless `compare` is NULL, also repeats a dump of several datagrams until two dumps in a row are equal. On failure,
- * removes what was appended. Frees `message`. The dump of a missing link or table is empty. `what` is for the error:
- * "cannot read WHAT". */
+ * Unless `compare` is NULL, also repeats a dump of several datagrams until two dumps in a row are equal. Fails after
+ * DUMP_TRIES attempts. On failure, removes what was appended. Frees `message`. The dump of a missing link or table is
+ * empty. `what` is for the error: "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error);
 /* Makes a request; adds NLM_F_REQUEST to `flags`. `fixed`, of `size` bytes, is the header that messages of this type
@@ -53,8 +54,8 @@ gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret
 /* Gives the route this list of nexthops (IbhHop), which the pool keeps, and the ifindex of the first nexthop. */
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops. If the
- * object has gone, the route stays without nexthops. `objects` (id of an object → IbhRoute with this object) keeps what
- * was read, so that an object is read only once for many routes; NULL for a single route. */
+ * object cannot be read, the route stays without nexthops. `objects` (id of an object → IbhRoute with this object)
+ * keeps what was read, so that an object is read only once for many routes; NULL for a single route. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRoute *route);
 
 /* ---- attributes ---- */

@@ -99,7 +99,7 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* TRUE if the link with the index child->parent is the port of this IPoIB child. FALSE if the port is in another
+/* TRUE if the link with the index child->parent is the parent of this IPoIB child. FALSE if the parent is in another
  * namespace: then the index belongs to another link here, or to none. */
 static gboolean has_its_parent(const GArray *links, const IbhLink *child)
 {

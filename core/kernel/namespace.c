@@ -9,7 +9,7 @@
 #endif
 
 /* Each network namespace has its own inode of net/dev in /proc. stat() of net/dev needs no capability; stat() of
- * another process's ns/net does. */
+ * another process's ns/net needs one. */
 guint64 ibh_netns_number(const char *process)
 {
     g_autofree char *path = g_strdup_printf("/proc/%s/net/dev", process);

@@ -58,7 +58,7 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
     fd = nl_socket_get_fd(netlink->socket);
     /* The kernel answers before sendmsg() returns, so do not wait long: an answer that is missing will never come. */
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    /* A kernel before 4.20 lacks strict checking: it sends unfiltered dumps, and the readers filter them. */
+    /* A kernel before 4.20 lacks strict checking: it filters routes by family only, and read.c filters the rest. */
     netlink->strict = setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0;
     (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on); /* errors come with a text */
     return TRUE;
@@ -181,7 +181,8 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
         return set_nl_error(error, "cannot send a request", result);
     netlink->datagrams = 0;
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
-    /* RTM_GETx asks for objects of the type RTM_NEWx; the distance between the two numbers is the same for all x. */
+    /* RTM_GETx asks for objects of the type RTM_NEWx; the distance between the two numbers is the same for all x. For a
+     * change, the result has no meaning, because no objects come. */
     exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive_answer(netlink, &exchange);
     if (problem) {

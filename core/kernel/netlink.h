@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Talks to the kernel: about its routing state (through netlink), sysctls, announcements and capabilities.
+ * Talks to the kernel: about its routing state (through netlink), and about all else that a run needs.
  *
  *   netlink.c                 the socket: one request at a time, errors with the kernel's text
+ *   dump.c                    dumps, repeated until they are complete
  *   links.c, rules.c, read.c,
  *   nexthops.c, neighbours.c  filtered dumps → values
  *   write.c                   operations → requests
+ *   announce.c, sysctl.c,
+ *   caps.c, namespace.c       announcements, sysctls, capabilities, network namespaces
  */
 #pragma once
 
@@ -30,9 +33,8 @@ guint64 ibh_netns_number(const char *process);
 
 /* ---- reading: functions append to an array, for both families unless an argument names the family ---- */
 
-/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. Runs for each route before its nexthop
- * object is read (then the route may still lack its nexthops). Unless this call returns FALSE, runs again afterwards.
- */
+/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. Runs before a route's nexthop object is read,
+ * when the route may still lack its nexthops. Unless this call returns FALSE, runs again afterwards. */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {
@@ -52,7 +54,8 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GErr
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
 /* Reads the unicast routes of the main table through these NICs. `ifindexes` is an array of int. Of a multipath route,
- * appends one part (ibh_route_part()) for each of these NICs. `keep` and `of` are those of IbhRouteFilter. */
+ * appends one part (ibh_route_part()) for each of these NICs through which it leads. `keep` and `of` are those of
+ * IbhRouteFilter. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error);
 
@@ -77,11 +80,11 @@ gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifi
 
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
-/* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link; succeeds without
- * sending if the link has no hardware address. The first gratuitous ARP opens `*packet_socket`, which must be -1 until
- * then. To close a packet socket takes some milliseconds (an RCU grace period), so the caller keeps this socket for the
- * whole run. If the kernel's own ARP can announce the address, the caller should rather call ibh_netlink_execute(),
- * which needs no packet socket. */
+/* Sends a gratuitous ARP for any IPv4 address, or an unsolicited neighbour advertisement for an IPv6 address of this
+ * host, through any link; succeeds without sending if the link has no hardware address. The first gratuitous ARP opens
+ * `*packet_socket`, which must be -1 until then. To close a packet socket takes some milliseconds (an RCU grace
+ * period), so the caller keeps this socket for the whole run. If the kernel's own ARP can announce the address, the
+ * caller should rather call ibh_netlink_execute(), which needs no packet socket. */
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */

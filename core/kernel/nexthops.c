@@ -40,7 +40,8 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Returns FALSE if the object cannot be read: it has gone, or the kernel has no nexthop objects (before 5.3). */
+/* Returns FALSE if the object cannot be read: it has gone, the kernel has no nexthop objects (before 5.3), or the
+ * answer was lost. */
 static gboolean read_object(IbhNetlink *netlink, guint32 id, Object *object)
 {
     const struct nhmsg fixed = {.nh_family = AF_UNSPEC};

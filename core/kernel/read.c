@@ -99,10 +99,10 @@ typedef struct {
     gboolean is_cut; /* there are more routes than the limit */
 } RouteDump;
 
-/* Filter again: kernels without strict dumps send everything, including routes of MPLS and multicast. Two members of
- * the filter need no check here. ibh_netlink_read_main() sets `ifindex` for strict kernels only. Every kernel applies
- * `family`, except that a kernel without IPv6 answers AF_INET6 with all families; but we ask for AF_INET6 alone only if
- * a rail has an IPv6 address. */
+/* Filter again: kernels without strict dumps filter by family only, and send routes of MPLS and multicast, too, if we
+ * ask for both families. Two members of the filter need no check here. ibh_netlink_read_main() sets `ifindex` for
+ * strict kernels only. Every kernel applies `family`, except that a kernel without IPv6 answers AF_INET6 with all
+ * families; but we ask for AF_INET6 alone only if a rail has an IPv6 address. */
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;
@@ -168,7 +168,8 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
                                gconstpointer of, GArray *parts, GError **error)
 {
     /* Only a strict kernel can send the routes of one NIC alone. These routes usually fit into one datagram, and then
-     * no second dump is needed (ibh_netlink_dump()). From other kernels, read the whole table once. */
+     * no second dump is needed (ibh_netlink_dump()). From other kernels, read the whole table, for all NICs
+     * together. */
     const gboolean one_by_one = netlink->strict;
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);

@@ -67,8 +67,8 @@ gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, I
         int fd;
 
         if (attempt)
-            g_usleep(attempt * 1000); /* during a rename, the NIC has no files */
-        if (!ibh_iface_name_has_sysctls(name)) {
+            g_usleep(attempt * 1000);            /* during a rename, the NIC has no files */
+        if (!ibh_iface_name_has_sysctls(name)) { /* "all", "default": the file is not this NIC's */
             problem = EPERM;
             break;
         }

@@ -16,11 +16,11 @@ gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom,
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))
 
 /* Writes an unsolicited neighbour advertisement with the override flag, and the router flag if the link forwards IPv6.
- * The kernel fills in the checksum. */
+ */
 gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX]);
-/* Writes a neighbour discovery packet of an ICMPv6 type about `ip`, with the link's hardware address in an option of
- * type `option`. This function and ibh_na_announcement() return the length; 0 if the link has no hardware address, or
- * if `ip` is not IPv6. */
+/* Writes a neighbour discovery packet of the ICMPv6 type `type`. The target is `ip`; an option of type `option` has the
+ * link's hardware address. This function and ibh_na_announcement() return the length; 0 if the link has no hardware
+ * address, or if `ip` is not IPv6. Both leave the checksum to the kernel. */
 gsize ibh_nd_packet(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 option, guint8 packet[IBH_NA_MAX]);
 gsize ibh_nd_pad(const IbhLink *link); /* bytes of padding before the hardware address in an option */
 

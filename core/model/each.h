@@ -23,7 +23,7 @@
 
 #define IBH_REMOVE(Type, x, array) g_array_remove_index(array, (guint)((x) - &g_array_index(array, Type, 0)))
 
-/* `numbers`: an array of int, or NULL. */
+/* `numbers`: an array of int or guint32, or NULL. */
 static inline gboolean ibh_numbers_have(const GArray *numbers, int number)
 {
     for (guint i = 0; numbers && i < numbers->len; i++) {

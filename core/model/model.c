@@ -118,7 +118,7 @@ gboolean ibh_rule_asks_main(const IbhRule *rule)
 }
 
 /* With suppress_prefixlength, our rule to the main table suppresses routes whose prefix is as long as the rule's `to`,
- * or shorter. Our rule to a rail's table has no suppress_prefixlength (-1). */
+ * or shorter. Our rule to T or D has no suppress_prefixlength (-1). */
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
     const gint64 suppressed = rule->table == IBH_TABLE_MAIN ? (gint64)rule->to.length : -1;

@@ -2,9 +2,9 @@
 /*
  * The nouns of the program: plain values, no I/O.
  *
- * A snapshot holds the routing state of one network namespace at one moment. Deciding code reads the snapshot and the
- * configuration, and nothing else. The words "rail", "candidate", "foreign", "held" and so on are explained in
- * core/README.md.
+ * A snapshot holds the routing state of one network namespace at one moment. What a run wants depends only on the
+ * snapshot, the configuration and the request (IbhRequest). The words "rail", "candidate", "foreign", "held" and so on
+ * are explained in core/README.md.
  */
 #pragma once
 
@@ -41,8 +41,8 @@ typedef struct {
 
 guint ibh_ip_bits(const IbhIp *ip); /* 32 or 128; 0 for AF_UNSPEC */
 gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip);
-IbhIp ibh_ip_from_bytes(int family, const void *bytes); /* network byte order */
-const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN]);
+IbhIp ibh_ip_from_bytes(int family, const void *bytes);                 /* network byte order */
+const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN]); /* "none" for AF_UNSPEC */
 int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 
@@ -96,24 +96,25 @@ typedef struct {
     guint flags;  /* IFF_* */
     gboolean carrier;
     int master;          /* ifindex; 0 if there is none */
-    guint32 group;       /* the link group, 0 by default; a rule's suppress_ifgroup names a group */
+    guint32 group;       /* the link group, which a rule can suppress (suppress_ifgroup); 0 is the default */
     int mtu;             /* bytes; 0 if unknown */
     int mtu6;            /* the largest packet that IPv6 sends, in bytes; 0 if unknown */
     gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
-    int parent;          /* ifindex of the link below (VLAN, macvlan, ipvlan, IPoIB child) in this namespace; else 0 */
-    char kind[16];       /* "ipoib", "vlan", "veth", …; "" for Ethernet hardware */
+    int parent;          /* ifindex of the link below a VLAN, macvlan, macvtap, ipvlan or IPoIB child; 0 for other
+                            links, and if the link below is in another network namespace */
+    char kind[16];       /* "ipoib", "vlan", "veth", …; "" if the kernel names none: Ethernet hardware, lo */
     guint32 vrf;         /* the table of a VRF; 0 if the link is not a VRF */
     gboolean representor;
     gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank); always
                                 FALSE for a link that neither has an RDMA port nor is InfiniBand */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
-    char slot[IBH_SLOT_LEN]; /* as in IbhKnownRail; "" if ibh_known_link() need not compare it */
+    char slot[IBH_SLOT_LEN]; /* as in IbhKnownRail; "" if unknown, or if ibh_known_link() need not compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
-    guint lladdr_len;                                /* 0 if the link has no hardware address */
+    guint lladdr_len;                                /* 0 if the link lacks a hardware address or broadcast address */
     guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
-    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* IPv4 sysctls of the NIC that ib-hook only reads */
-    /* the kernel skips the link's IPv4 or IPv6 routes while the link has no carrier */
+    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's IPv4 sysctls, which ib-hook only reads */
+    /* for IPv4, and for IPv6: while the link has no carrier, the kernel skips routes through the link */
     gboolean ignores_linkdown, ignores_linkdown6;
     gboolean forwarding6; /* the IPv6 sysctl, which ib-hook only reads */
 } IbhLink;
@@ -124,7 +125,7 @@ typedef struct {
 void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN]);
 gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware); /* FALSE for "-" */
 
-gboolean ibh_link_is_of_the_host(const IbhLink *link); /* lo, a dummy or a tunnel: the addresses are on no wire */
+gboolean ibh_link_is_of_the_host(const IbhLink *link); /* lo, a dummy or a point-to-point link (a tunnel): on no LAN */
 
 typedef struct {
     int ifindex;
@@ -169,7 +170,7 @@ typedef struct {
     guint32 mark, mask;         /* fwmark, not our mark */
     guint32 uid[2];             /* from, to */
     guint16 sport[2], dport[2]; /* from, to */
-    /* If dscp_mask is 0, the rule compares the whole TOS; else only these bits of the DSCP, which is tos >> 2. */
+    /* If dscp_mask is 0, the rule compares the whole TOS; else only the bits of dscp_mask in the DSCP (tos >> 2). */
     guint8 tos, dscp_mask;
     guint8 ip_protocol;
     char iif[IFNAMSIZ], oif[IFNAMSIZ];
@@ -223,9 +224,9 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;           /* 0 if the route is neither unicast nor broadcast, or if its nexthop object has gone; for a
-                              multipath route, the ifindex of its first nexthop */
-    IbhIp gateway;         /* AF_UNSPEC if on link */
+    int ifindex;           /* 0 if the route is neither unicast nor broadcast, or if its nexthop object could not be
+                              read, as when it has gone; with `hops`, the ifindex of the first nexthop */
+    IbhIp gateway;         /* AF_UNSPEC if on link, and with `hops`, which have the gateways */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
     guint nexthops;        /* the number of nexthops; more than 1 for a multipath route; see also ibh_route_part() */
@@ -240,8 +241,8 @@ typedef struct {
 } IbhRoute;
 
 /* Sets `ret_part` to the part of a route that leaves through this NIC. In the part, `hops` is NULL, and `nexthops` is
- * the number of nexthops through this NIC, without dead nexthops of a multipath route. If several nexthops lead through
- * this NIC, `gateway` is the gateway of the last one. Returns FALSE if no nexthop leads through this NIC. */
+ * the number of nexthops through this NIC, without dead nexthops of a multipath route. If there are several, `gateway`
+ * is that of the last one. If there is none, returns FALSE, and the part has no meaning. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 /* Gives the route the metrics of `from`, whose pool must live as long as the route. */
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
@@ -253,8 +254,8 @@ gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
 gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: protocol ra, or kernel with a lifetime */
 gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
-/* Returns the route to exactly this subnet with the lowest metric, through this NIC (0: any NIC), or NULL. Ignores
- * special routes. */
+/* Of the routes to exactly this subnet through this NIC (0: any NIC), returns the one with the lowest metric; NULL if
+ * there is none. Ignores special routes. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
 /* TRUE if family, table, prefix and metric are equal. Then NLM_F_REPLACE with one route replaces the other route,
  * unless one of them is special. */
@@ -267,7 +268,7 @@ gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
 typedef struct {
     char iface[IFNAMSIZ];
     int ifindex;
-    char hardware[IBH_HARDWARE_LEN];
+    char hardware[IBH_HARDWARE_LEN]; /* as ibh_link_name_hardware() writes it */
     IbhSysctl key;
     int old; /* the administrator's value; equal to `set` if we have lost the administrator's value */
     int set; /* our value */
@@ -278,17 +279,19 @@ typedef struct {
     char iface[IFNAMSIZ];
     int ifindex;
     guint32 table;
-    gboolean is_explicit; /* the number comes from table=; if table= is removed, the NIC does not keep the number */
+    gboolean is_explicit; /* the number comes from table=; when table= is removed, give_again() (plan/tables.c)
+                             decides whether the NIC keeps the number */
 } IbhSavedRail;
 
 #define IBH_KNOWN_ADDRESSES 8
 
 /* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
-    IBH_IS_THERE,   /* the NIC lacks nothing, and is a rail, or alone in its subnet while partners are away. Or it does
-                       not matter what the NIC lacks: it is held or blocked, or has an RDMA port but is no candidate. */
-    IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no, is a port of a bond or bridge, has other
-                       subnets now, or has no partner left (IbhNic.is_alone_for_good) */
+    IBH_IS_THERE,   /* the NIC lacks nothing, and is a rail, or alone in its subnet while partners are away. Or what
+                       the NIC lacks does not matter: the NIC is held or blocked, or has an RDMA port but is no
+                       candidate. */
+    IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no, has a master (bond, bridge, VRF), has
+                       other subnets now, or has no partner left (IbhNic.is_alone_for_good) */
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM uses it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
@@ -304,11 +307,11 @@ typedef struct {
     char iface[IFNAMSIZ];                 /* the last name */
     char port[72];                        /* "mlx5_1/1" */
     char slot[IBH_SLOT_LEN];              /* PCI address and port, "0000:81:00.0/1"; `port` if not on PCI */
-    char hardware[IBH_HARDWARE_LEN];      /* port GUID or MAC; "" if the entry is only a name with manage=yes */
+    char hardware[IBH_HARDWARE_LEN];      /* port GUID or MAC; "-": none; "": the entry is only a name (manage=yes) */
     IbhIp addresses[IBH_KNOWN_ADDRESSES]; /* the addresses that the rail had, except advertised ones */
     guint n_addresses;
     gint64 since; /* when the rail went missing, in seconds since 1970; 0 if it is not missing */
-    /* The members below are not saved. */
+    /* The members below are not saved. ibh_known_look() sets `link` and `why`; --watch sets `due`. */
     const IbhLink *link; /* owned by the snapshot; NULL if there is none */
     IbhMissing why;
     gint64 due; /* when --watch writes to the journal that the rail is missing, in monotonic microseconds; 0 once
@@ -322,7 +325,7 @@ typedef struct {
     GArray *rails;       /* IbhSavedRail: the rails of the last run, and kept and spared NICs */
     GArray *known;       /* IbhKnownRail */
     gboolean recalled;   /* `known` includes the rails of earlier boots (the line IBH_STATE_RECALLED) */
-    char *config;        /* the configuration in force, as the text in IbhConfig; NULL if unknown */
+    char *config;        /* the text of the configuration in force (IbhConfig.text); NULL if unknown */
     gboolean is_private; /* not all users may read the files of that configuration, so only root may read the state */
 } IbhState;
 
@@ -351,10 +354,11 @@ typedef struct {
     GArray *rules;       /* IbhRule, in the kernel's order for each family */
     GArray *routes;      /* IbhRoute, in two parts. The first part: the unicast routes of protocol kernel in all tables
                             (ours and connected routes). The second part: all other routes of the tables that
-                            ibh_scope_tables() returns. These are the tables that candidates have, had or may get, and
-                            the tables to which a foreign source rule (ibh_rule_is_of_a_source()), or a rule before such
-                            a rule, leads packets from a candidate's address. Within each part, the routes of a table
-                            are in the kernel's order. ibh_check_look() appends main's error routes. */
+                            ibh_scope_tables() returns. These are the tables that candidates have, had or may get, the
+                            tables with routes of ours, and the tables to which a foreign source rule
+                            (ibh_rule_is_of_a_source()), or a rule before such a rule, leads packets from a candidate's
+                            address. Within each part, the routes of a table are in the kernel's order.
+                            ibh_check_look() appends main's error routes. */
     GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; a
                             multipath route as one part for each NIC */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: routes of the main table to candidates' subnets, if
@@ -367,7 +371,7 @@ typedef struct {
 
 /* A route look-up (ip route get): the question, then the kernel's answer. */
 typedef struct {
-    IbhIp from, to;
+    IbhIp from, to; /* `from` has only zeros if the packet has no source address */
     int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
     int bound;      /* the NIC that the socket is bound to; 0 if there is none */
     guint8 neutral; /* IPv4: the IP protocol of the question: one that the fewest rules name; 0 for ICMP */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An operation is one change of the kernel's state, as a value. Each operation has a command that a person can paste.
- * An operation that can be taken back has an inverse. Pure.
+ * An operation is a value: one change of the kernel's state, or an announcement to peers. Each operation has a command
+ * that a person can paste. An operation that can be taken back has an inverse. Pure.
  */
 #pragma once
 
@@ -65,16 +65,17 @@ const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
 gboolean ibh_op_removes(IbhOpType type); /* rule-del, route-del */
 IbhWhat ibh_op_what(const IbhOp *op);
 gboolean ibh_unit_is_same(const IbhUnit *a, const IbhUnit *b); /* FALSE for IBH_UNIT_NONE */
-char *ibh_op_describe(const IbhOp *op);                        /* "added rule from 172.16.34.2 to table 942" */
+/* Returns a text such as "added rule from 172.16.34.2 to table 942", which the caller frees. */
+char *ibh_op_describe(const IbhOp *op);
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
-/* Returns a shell command that does the same. (For neigh-del, "ip neigh flush" also deletes the entries of control
- * planes.) The caller frees the command. */
+/* Returns a shell command that does the same as the operation. (For neigh-del, "ip neigh flush" also deletes the
+ * entries of control planes.) The caller frees the command. */
 char *ibh_op_command(const IbhOp *op);
 /* These two functions return a rule (without its priority) or a route in the words that follow the verb of ip(8). With
  * `command`, ip accepts the words; without `command`, the words are for people. `iface` is the NIC's name, quoted for a
- * shell, or NULL; `hops` is IbhOp.hops. The caller frees the text. */
+ * shell; NULL: name no NIC. `hops` is IbhOp.hops. The caller frees the text. */
 char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 
@@ -85,6 +86,6 @@ const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* ip's name
  * did. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
-/* Sets `ret_inverse` to the operation that reverts `op`. Returns FALSE if there is none (announce, neigh-del,
- * for_good). */
+/* Sets `ret_inverse` to the operation that reverts `op`, whose strings it borrows. Returns FALSE if there is none
+ * (announce, neigh-del, for_good). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);

@@ -35,9 +35,9 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
 /* TRUE if other IPv4 addresses of this host are reachable only because the rail answers ARP for them. There are two
  * cases:
  * - A local prefix (AnyIP) overlaps a subnet of the rail.
- * - The subnet of an address on another NIC overlaps a subnet of the rail, no rail serves this address, and the other
- *   NIC does not answer for it: that NIC is lo, a dummy, a tunnel or a bridge, or it has no rules of ours and a strict
- *   rp_filter, which drops even the ARP requests for the address.
+ * - The subnet of an address on another NIC overlaps a subnet of the rail, and no rail serves this address. The other
+ *   NIC has no rules of ours; it is lo, a dummy, a tunnel or a bridge, or it has a strict rp_filter, which drops even
+ *   the ARP requests for the address.
  * If TRUE, the rail gets arp_filter instead of arp_ignore. FALSE in both cases if the administrator's arp_ignore keeps
  * the rail from answering for other NICs anyway: then arp_filter would gain nothing and, until the rules are in place,
  * would stop even answers for the rail's own address. */
@@ -89,7 +89,8 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 
 /* `nic` must be silent (ibh_nic_must_be_silent()). TRUE if arp_ignore would silence the NIC too much:
  * - Main has an IPv4 route through the NIC: on link, a default, or to the subnet of a candidate.
- * - Or lo, a dummy or a tunnel has an IPv4 address that no rail serves. Peers may ask for this address on the NIC.
+ * - Or lo, a dummy or a tunnel has an IPv4 address that no rail serves, and whose scope is neither host nor link. Peers
+ *   may ask for this address on the NIC.
  * If TRUE, the NIC gets arp_filter instead, and still answers the peers that this host reaches through the NIC. */
 static gboolean must_answer_some(const IbhRails *rails, const IbhNic *nic)
 {

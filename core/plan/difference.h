@@ -32,8 +32,9 @@ typedef struct {
     GPtrArray *plan; /* IbhOp * */
 } IbhDifference;
 
-/* Finds the items, and sets the members of each IbhWantedNic that say what the plan does to the NIC. Returns FALSE if
- * no rule, route or value differs: then these members are not set. The caller clears the difference in either case. */
+/* Finds the items, and sets the members of each IbhWantedNic that say what the plan does to the NIC, except `takes`.
+ * Returns FALSE if no rule, route or value differs: then these members are not set. The caller clears the difference in
+ * either case. */
 gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
 void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)

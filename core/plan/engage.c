@@ -51,11 +51,11 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 /* ---- shared subnets: a partner of a NIC is another candidate with a subnet that overlaps a subnet of the NIC ---- */
 
 /* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for an
- * advertised address, unless `advertised`; for a single host; and for the prefix length 0, which is a mistake: every
- * NIC would share the subnet. TRUE for an address in 169.254/16 only if all IPv4 addresses of the NIC are in
- * 169.254/16: NICs with such addresses alone form a small cluster. On a NIC with other addresses, too, 169.254/16 is
- * usually the network of a cloud's metadata service, which this host has to reach through one certain NIC. FALSE for
- * any other IPv4 address if its scope is link. */
+ * address that does not count (ibh_address_counts()); for an advertised address, unless `advertised`; for a single
+ * host; and for the prefix length 0, which is a mistake: every NIC would share the subnet. TRUE for an address in
+ * 169.254/16 only if all IPv4 addresses of the NIC are in 169.254/16: NICs with such addresses alone form a small
+ * cluster. If the NIC has other IPv4 addresses, too, 169.254/16 is usually the network of a cloud's metadata service,
+ * which this host has to reach through one certain NIC. FALSE for any other IPv4 address if its scope is link. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || !address->subnet.length ||
@@ -197,9 +197,9 @@ static gboolean has_any_address(const IbhNic *nic)
     return FALSE;
 }
 
-/* Sets the status of a candidate. A candidate is a rail because of its subnets or settings, or because of what an
- * earlier run left. If our rules came before the rule for the local table, traffic to this host's own addresses would
- * leave through a rail: such a candidate is blocked. */
+/* Sets the status of a candidate and the reason for it. A candidate is a rail because of its subnets or settings, or
+ * because of what an earlier run left. But the candidate is blocked if our rules would come before the rule for the
+ * local table: then traffic to this host's own addresses would leave through a rail. */
 static void find_status(const IbhRails *rails, IbhNic *nic)
 {
     const guint32 local4 = find_local_priority(rails, nic, AF_INET);
@@ -350,6 +350,7 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     }
     nic->reason.why = ibh_link_why(snapshot, link, nic->settings.manage);
     nic->reason.other = ibh_snapshot_link(snapshot, link->master);
+    /* find_status() sets the final status of candidates. */
     nic->status = nic->reason.why > IBH_WHY_NOT_RDMA ? IBH_NIC_ALONE : IBH_NIC_NO_CANDIDATE;
     return nic;
 }

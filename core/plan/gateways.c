@@ -2,8 +2,8 @@
 /*
  * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on the rail alone: on its
  * addresses, its default in main and its settings. Of main's other routes via gateways, we copy only those to the
- * rail's own subnets (want.c). Packets find the routes that we do not copy in main, because our rules look main up
- * first.
+ * rail's own subnets (want.c). Our rules look main up first, so packets still follow the routes of main that we do not
+ * copy.
  */
 #include "plan/want.h"
 
@@ -68,14 +68,14 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
 }
 
 /* Sets the gateway and the metrics of `route`:
- * - With a `gateway`, sets this gateway. If main has defaults through this NIC via this gateway, copies the metrics of
- *   the best of these defaults.
+ * - With a `gateway`, sets this gateway. If main has simple defaults (ibh_route_is_simple()) through this NIC via this
+ *   gateway, copies the metrics of the best of these defaults.
  * - If `gateway` is NULL, copies gateway and metrics of main's only default through this NIC. If that default is on
  *   link, `route` is on link, too.
  * A default that a router advertised does not count beside a configured default, because any host can send
  * advertisements. Returns FALSE if the gateway is an address of this host. If `gateway` is NULL, also returns FALSE in
  * three cases: main has no default through this NIC; main has several, and only main knows which of them works; or the
- * only default is not simple (ibh_route_is_simple()). */
+ * only default is not simple. */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
@@ -188,8 +188,8 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 /* ---- remote= ---- */
 
 /* Adds a route to `dst` via the gateway that this remote= names. If the remote= names no gateway, the route has the
- * gateway and metrics of the rail's default route. Adds nothing if `routes` have the prefix already, or if the gateway
- * cannot be used. */
+ * gateway and metrics of the rail's default route. Adds nothing if `routes` have the prefix already, or if there is no
+ * gateway that the NIC can use. */
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {

@@ -7,9 +7,9 @@
 
 #define ITEMS_MAX 12 /* in one line: a host may have hundreds of addresses */
 
-/* A "lookup main" rule has a partner: the rule for the same address to T, to D or to the table of main=spread. If the
- * operation adds or removes a "lookup main" rule, and another operation of `ops` does the same to its partner, returns
- * the partner. Otherwise returns NULL. */
+/* The partners of a "lookup main" rule are the rules for the same address to T, to D or to the table of main=spread. If
+ * the operation adds or removes a "lookup main" rule, and another operation of `ops` does the same to a partner,
+ * returns this partner. Otherwise returns NULL. */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, ops) {

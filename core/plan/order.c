@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order of the operations of a plan. Traffic that worked before keeps working after each operation. (An exception:
- * at the first IPv4 rule of a namespace, the kernel splits one table into local and main; if there are many routes, a
- * packet may be lost meanwhile.) The list of steps below has the reason for each place in the order.
+ * The order of the operations of a plan. Traffic that worked before keeps working after each operation. There are two
+ * exceptions. At the first IPv4 rule of a namespace, the kernel splits one table into local and main; if there are many
+ * routes, a packet may be lost meanwhile. And while rails exchange tables, main may decide about their packets (see
+ * LEAVING_RULES). The list of steps below has the reason for each place in the order.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -59,8 +60,8 @@ static gint compare_ops(gconstpointer left, gconstpointer right)
     return 0;
 }
 
-/* Adds an operation to the plan. If `nic` is NULL, the operation belongs to no unit, until emit_item() puts it into
- * that of main=spread. */
+/* Adds an operation to the plan. If `nic` is NULL, the operation belongs to no unit; emit_item() then gives an
+ * operation of main=spread its unit. */
 static IbhOp *emit(const IbhDifference *difference, guint step, IbhOpType type, const IbhNic *nic, int family)
 {
     IbhOp *op = g_new0(IbhOp, 1);
@@ -304,7 +305,8 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
         const IbhNic *owner = ibh_rails_owner(difference->rails, &address->local), *from;
         IbhOp *op;
 
-        /* If several NICs have the address, one announces it: a rail or, without a rail, the first of these NICs. */
+        /* If several NICs have the address, announce it for one of them: the rail that serves the address or, without
+         * a rail, the first of these NICs. */
         if (!owner)
             owner = ibh_rails_holder(difference->rails, &address->local);
         if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address))

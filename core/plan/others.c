@@ -12,7 +12,8 @@
 /* TRUE if a packet from this source to some address in the prefix can match the rule, and the rule is foreign. The
  * firewall mark of RDMA packets is 0, so a rule for another mark cannot match. A rule that leads to table local does
  * not count, because that table has no routes to other hosts; nor does a rule for VRFs (l3mdev), because a rail is in
- * no VRF. A rule with "not" matches all packets but those that it selects. */
+ * no VRF. A rule with "not" matches all packets but those that it selects. With other selectors, such as iif or ports,
+ * we assume that a packet can match. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
     const gboolean from_matches = !rule->from.length || ibh_prefix_contains(&rule->from, source);

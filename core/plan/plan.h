@@ -33,10 +33,10 @@ typedef struct {
     gboolean waits;   /* the plan keeps what a tentative IPv6 address will need (waits_for_dad() in difference.c) */
 } IbhWanted;
 
-/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for other NICs
- * whose table one of these interfaces needs. With IbhRails.undo, the interfaces of this run lose our rules and routes,
- * and get the administrator's values back; the remaining rails get the ARP values that they then need, unless the
- * configuration could not be used (IbhRails.blind). */
+/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for NICs that have
+ * to leave a table to them. With IbhRails.undo, the interfaces of this run lose our rules and routes, and get the
+ * administrator's values back; the remaining rails get the ARP values that they then need, unless the configuration
+ * could not be used (IbhRails.blind). */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
 IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects no NIC, changes nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */
@@ -55,9 +55,9 @@ GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configurati
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    /* const IbhOp *, in order: the operations that were done, or perhaps done (IBH_ANSWER_LOST), and were not taken
-     * back. An operation on peers (IBH_PEERS) cannot be taken back; but if the other operations of its unit are taken
-     * back, it is not listed here, either. */
+    /* const IbhOp *, owned by the plan, in order: the operations that were done, or perhaps done (IBH_ANSWER_LOST), and
+     * were not taken back. An operation on peers (IBH_PEERS) cannot be taken back; but if its unit fails, it is removed
+     * from this list, too. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit that failed, and for each failed operation without a unit */
 } IbhOutcome;
@@ -75,7 +75,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
  * hook may run in between: if this hook cleaned up, no later event would repair the rail. */
 typedef struct {
     const char *const *down; /* interfaces taken down on purpose, NULL-terminated; NULL for none */
-    const GArray *given_up;  /* int: NICs whose addresses have been away for long enough; NULL for none */
+    const GArray *given_up;  /* int: ifindexes of NICs whose addresses --watch expects no longer; NULL for none */
     gboolean (*leaves)(gconstpointer data,
                        const IbhUnit *unit); /* TRUE if --watch leaves the unit alone now; may be NULL */
     gconstpointer data;                      /* for leaves() */
@@ -85,9 +85,9 @@ typedef struct {
  * addresses may come back in a moment. */
 GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint);
 
-/* ---- lines for the journal: one per changed interface ---- */
+/* ---- lines for the journal: one per changed interface, and one for main=spread ---- */
 
 /* Returns the lines for the operations `done` (const IbhOp *); each line ends with the cause in parentheses. The
- * snapshot's state has the names of NICs that are gone. If nothing was added for a NIC, the NIC's line says whether the
- * NIC is gone, is down or has no carrier. */
+ * snapshot's state has the names of NICs that are gone. If the operations of a NIC only remove rules and routes or set
+ * values, the NIC's line also says if the NIC is gone, is down or has no carrier. */
 char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause);

@@ -14,7 +14,7 @@ typedef enum {
                              another candidate */
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
-    IBH_NIC_HELD,      /* held or kept */
+    IBH_NIC_HELD,      /* kept; or held, and without the hold a rail or blocked */
     IBH_NIC_BLOCKED,   /* would be a rail, but the rule for the local table is missing or comes too late */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -72,7 +72,7 @@ typedef struct {
     gboolean kept;           /* left as it is, with our rules, routes and values */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the saved value if the present value is ours, else the
                                 present value */
-    /* Lists of IbhAddress, in the kernel's order, but in `addresses` served ones come first: */
+    /* Lists of the snapshot's IbhAddress, in the kernel's order, but in `addresses` served ones come first: */
     GPtrArray *addresses;  /* all addresses */
     GPtrArray *served;     /* addresses that a rail would serve: those that count (ibh_address_counts()) */
     GPtrArray *programmed; /* served addresses of a rail, without those that only foreign rules route */
@@ -111,7 +111,8 @@ typedef struct {
     gboolean blind;          /* the configuration could not be used */
 } IbhRequest;
 
-/* engage.c. Fails if ibh_rails_assign_tables() fails. */
+/* engage.c. Fails if ibh_rails_assign_tables() fails. `config`, `snapshot` and request->only must outlive the result,
+ * which points to them. */
 IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhRequest *request,
                          GError **error);
 void ibh_rails_free(IbhRails *rails);
@@ -143,10 +144,10 @@ gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
 /* Returns the NIC's remote= with the longest prefix that covers this prefix; NULL if no remote= covers it. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
-/* TRUE for a served address; but if the NIC has the address twice, with different prefix lengths, FALSE for the second
- * entry. */
+/* TRUE for a served address; but if the NIC has the address several times, for example with different prefix lengths,
+ * TRUE only for the first served entry. */
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address);
-/* TRUE if `only` names the NIC, or is NULL, which stands for all NICs. */
+/* TRUE if `only` is NULL, which stands for all NICs, or if `only` names the NIC. `nic` may be NULL. */
 gboolean ibh_nic_is_selected(const IbhNic *nic, const char *const *only);
 const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic,
                                     const IbhIp *ip);                       /* NULL if the NIC lacks it */
@@ -154,8 +155,9 @@ const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* I
 
 /* Returns the owner of a rule of ours: the NIC that has the rule's source address. If no NIC has this address, the
  * owner is the NIC whose T or D the rule looks up. If several NICs have the address, the owner is the table's NIC if it
- * is one of them, else a rail among them, else the first of them. A "lookup main" rule has the owner of the rule to T
- * or D that has the same source and destination. Returns NULL if there is no owner. */
+ * is one of them, else the rail that serves the address (ibh_rails_owner()), else the first of these NICs. A "lookup
+ * main" rule has the owner of the rule to T or D that has the same source and destination. Returns NULL if there is no
+ * owner. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 /* Returns the owner of a route of ours: the NIC through which the route leads or, if this NIC is gone, the NIC whose T
  * or D has the route. Returns NULL if there is neither. */
@@ -170,8 +172,8 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
  * apart, because a candidate with the number N needs N and N + 2000. Ignores table= of a NIC that is kept or has
  * manage=no. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
-/* Returns the tables (IbhSavedRail) of rails, of kept NICs, and of NICs that an event spared. `spared` has the
- * ifindexes of the spared NICs; NULL for none. */
+/* Returns the tables (IbhSavedRail) to save: those of rails; and of the tables in the snapshot's state, those of kept
+ * NICs and of NICs that an event spared. `spared` has the ifindexes of the spared NICs; NULL for none. */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
 /* TRUE for a foreign rule that selects by a source, perhaps also by a destination, and by nothing else, and that looks

@@ -67,7 +67,8 @@ GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *sn
     return subnets;
 }
 
-/* Adds a table once, but not main and the local table, which the snapshot reads in other ways. */
+/* Adds a table once. Skips main and the local table, which the snapshot reads in other ways, and 0, which stands for no
+ * table. */
 static void add_table(GArray *tables, guint32 table)
 {
     if (table && table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_numbers_have(tables, (int)table))
@@ -99,7 +100,8 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
         if (ibh_route_is_ours(route))
             add_table(tables, route->table);
     }
-    /* Backwards: a rule before such a source rule may decide about the address first, so its table counts, too. */
+    /* Backwards: a rule before a foreign source rule may decide about the address first, so the table of the earlier
+     * rule counts, too. */
     IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
         IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
             if ((has_source || ibh_rule_is_of_a_source(rule)) && ibh_prefix_contains(&rule->from, &address->local)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The routes and rules of main=spread: multipath routes over the rails of a subnet, for packets without a source
+/* The routes and rules of main=spread: multipath routes over the rails of a subnet, for IPv4 packets without a source
  * address. */
 #include "plan/want.h"
 
@@ -20,7 +20,7 @@ static const IbhAddress *first_primary(const IbhNic *nic)
 }
 
 /* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or a foreign rule
- * behind ours matches packets without a source address to a part of the subnet. */
+ * that does not come before ours may match packets without a source address to a part of the subnet. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {

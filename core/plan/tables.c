@@ -2,9 +2,10 @@
 /*
  * Gives each candidate its table.
  *
- * A NIC keeps the table that it has, so a change of one rail touches no other rail. Only table= promises a number. An
- * automatic number is 940 + the rank that the NIC has when it gets its first table, if that number is free: ib0 and ib1
- * get 941 and 942.
+ * A NIC keeps the table that it has, so a change of one rail touches no other rail. There are two exceptions: table=
+ * of this NIC or of another decides otherwise, or the number does not stick (give_again()). Only table= promises a
+ * number. An automatic number is 940 + the rank that the NIC has when it gets the number, if 940 + this rank is free:
+ * ib0 and ib1 get 941 and 942.
  */
 #include "plan/rails.h"
 
@@ -57,8 +58,8 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
 /* ---- evidence ---- */
 
-/* Gives a candidate the table that it had, if the NIC has no table yet, and if the number sticks. A kept NIC keeps any
- * number. For other NICs, these numbers do not stick:
+/* Gives a candidate the table that it had, if the NIC has no table yet, no other NIC has this table, and the number
+ * sticks. A kept NIC keeps any number. For other NICs, these numbers do not stick:
  * - numbers up to IBH_TABLE_BASE, which only table= gives;
  * - a number that table= gave in the last run, unless the number is 940 + the NIC's rank;
  * - a table to which a foreign source rule leads an address of another candidate, because our routes would mislead
@@ -86,8 +87,8 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
 
 /* Gives kept NICs or, without `kept`, the other NICs the tables to which our rules lead their addresses. Only rules
  * with a destination count: a rule to T names a destination, a rule to D does not. With `shared`, looks only at
- * addresses that several NICs have: if one of these NICs is engaged, only engaged ones get the table. Without `shared`,
- * looks only at addresses that a single NIC has. */
+ * addresses that several NICs have (or one NIC several times): if one of these NICs is engaged, only engaged ones get
+ * the table. Without `shared`, looks only at addresses that a single NIC has. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {

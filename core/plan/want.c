@@ -8,13 +8,14 @@
 #include <sys/socket.h>
 
 #define LEARNED_MAX 4 /* in each family: how many routes of T may come from DHCP or a router */
-#define LEVELS_MAX 8  /* how deep the prefixes of T may be nested */
+/* how deep the prefixes of T may be nested; each level has two of the IBH_PRIORITY_SPAN priorities */
+#define LEVELS_MAX 8
 
 /* ---- on-link routes of T ---- */
 
-/* Copies gateway and metrics from main's route to this subnet through this NIC. (Ports that a switch isolates reach
- * even their own subnet via a gateway.) Returns FALSE if packets that leave through this NIC would not arrive, or if
- * our route cannot express main's: then T must not have the subnet. */
+/* Copies gateway and metrics from main's route to this subnet through this NIC, if there is one. (Ports that a switch
+ * isolates reach even their own subnet via a gateway.) Returns FALSE if packets that leave through this NIC would not
+ * arrive, or if our route cannot express main's: then T must not have the subnet. */
 static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -23,8 +24,8 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
 
     if (!(nic->link->flags & IFF_UP)) /* then main has no route through the NIC */
         return TRUE;
-    /* If main's best route to the subnet leads through another NIC, via a gateway, packets on a direct route through
-     * this NIC would not arrive. */
+    /* If main reaches the subnet only through other NICs, and the best of these routes has a gateway, packets on a
+     * direct route through this NIC would not arrive. */
     if (!own && others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC)
         return FALSE;
     if (!own) /* the prefix of a dynamic or noprefixroute IPv6 address is on link only if a route of main says so */
@@ -120,7 +121,7 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
 
 /* Adds the pairs of an address. The routes from index `learned` to before `learned_end` are learned: hosts on the wire
  * may have made them (DHCP, router advertisements). An advertised address gets a pair for a learned prefix only if the
- * prefix contains the address: otherwise, these hosts could add many rules. A configured address gets a pair for any
+ * prefix contains the address: otherwise, these hosts could add many rules. Any other address gets a pair for each
  * learned prefix, except for the network of a NIC that is no rail: this network's traffic must not change to the rail.
  * A prefix counts as such a network if it contains an address of a NIC that is no rail, does not contain the rail's
  * address, and is inside no other prefix of T. */
@@ -144,7 +145,8 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
         g_array_append_val(nic->pairs, pair);
     }
     /* If an outer pair of the address is ours, its rules match packets to the prefixes inside, too. So a foreign rule
-     * that comes after them does not decide about an inner pair: then the inner pair is ours, too. */
+     * that comes after the outer pair's rule to T, whose priority is IBH_PRIORITY_BASE - 2 * level, does not decide
+     * about an inner pair: then the inner pair is ours, too. */
     for (guint i = first; i < nic->pairs->len; i++) {
         IbhPair *pair = &g_array_index(nic->pairs, IbhPair, i);
 
@@ -169,7 +171,7 @@ IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, 
         .from = ibh_prefix_of_host(from),
         .action = FR_ACT_TO_TBL,
         .table = table,
-        .protocol = RTPROT_KERNEL, /* systemd-networkd deletes rules of any other protocol */
+        .protocol = RTPROT_KERNEL, /* systemd-networkd may delete rules of any other protocol */
         .suppress_prefixlength = suppress_prefixlength,
         .suppress_ifgroup = IBH_MARK,
     };
@@ -228,7 +230,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
 
     add_subnets(rails, nic, family, FALSE, G_MAXUINT, table);
     add_main_on_link(rails, nic, family, FALSE, G_MAXUINT, table);
-    /* The routes from here on are learned, which add_pairs() has to know. */
+    /* The routes from here to `learned_end` are learned, which add_pairs() has to know. */
     learned = table->len;
     add_subnets(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
     add_main_on_link(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
@@ -243,7 +245,8 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
             continue;
         g_ptr_array_add(nic->programmed, address);
         has_programmed = TRUE;
-        /* If two rails have the address, the rail of lower rank gets the rules. */
+        /* If several rails have the address, the rail of the lowest rank gets the rules; if a rail has the address
+         * several times, it gets them once. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;
         add_address_rules(nic, address, has_default && !ibh_others_lead_out(rails, address), nic->rules);

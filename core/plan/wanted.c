@@ -34,8 +34,9 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* `user` has a route in this table, or a rule that leads to the table. Selects `user` if the table belongs to a
- * selected rail. Never selects a kept NIC. Returns TRUE if `user` was not selected before, but is now. */
+/* `user` owns a route in this table, or a rule that leads to the table; NULL if the route or rule has no owner. Selects
+ * `user` if the table belongs to a selected rail. Never selects a kept NIC. Returns TRUE if `user` was not selected
+ * before, but is now. */
 static gboolean select_user(const IbhWanted *wanted, const IbhNic *user, guint32 table)
 {
     const IbhNic *of_table = ibh_rails_nic_by_table(wanted->rails, table);
@@ -57,7 +58,7 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
     wanted->waits = TRUE;
     /* A route of main=spread serves all rails of a subnet, so a run for some rails leaves the route alone. But
      * --undo for some rails takes these rails out of the route, unless the configuration could not be used: then we do
-     * not know which rails remain. While a NIC is kept, no run changes the route. */
+     * not know which rails remain. If any NIC is kept (IbhNic.kept), this run leaves the route alone, too. */
     wanted->spread = !rails->only || (rails->undo && !rails->blind);
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);

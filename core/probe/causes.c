@@ -3,8 +3,9 @@
 #include "probe/probe.h"
 
 /* Parts of the rows of both tables. The row of a cause begins with the stage. After the macro that sets the severity,
- * the row goes on with the finding's code, the cause in words, the advice and the fix, in this order. `problem` is the
- * code that the pair gets; without it, the pair gets the finding's code. */
+ * the row goes on with the finding's code, the cause in words, the advice and the fix, in this order; some may be
+ * missing. `problem` is the code that the pair gets; without it, the pair gets the finding's code. A cause without a
+ * row has neither a code nor a finding. */
 #define HOME .place = IBH_AT_HOME, .severity = IBH_ERROR
 #define HOME_WARNING .place = IBH_AT_HOME, .severity = IBH_WARNING
 #define EITHER .place = IBH_AT_EITHER, .severity = IBH_ERROR
@@ -78,6 +79,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_LOSS_MANGLED] = {IBH_STAGE_REPLY, EITHER, DROPPED,
                           "replies come in through this NIC with a wrong checksum, so this host drops them: " DAMAGED,
                           COUNTERS},
+    /* HOME, so that could_have() (verdict.c) does not expect other causes of the pair */
     [IBH_LOSS_TOLD] = {IBH_STAGE_REPLY, ALSO_LOST, HOME},
     [IBH_LOSS_REDIRECT] =
         {IBH_STAGE_WAY, EITHER, LOST,

@@ -128,9 +128,9 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLlad
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
-            /* A virtual router and the NIC behind the router may both answer, and are one host, so the virtual hardware
-             * address is not listed. But if replies to our echoes came from the virtual hardware address, a NIC really
-             * has it. */
+            /* A router may answer with its virtual hardware address, and also with that of its NIC. This is one host,
+             * so the virtual address is not listed. But if replies to our echoes came from the virtual address, a NIC
+             * really has this address, and it is listed. */
             if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->replied)
                 continue;
             /* In IPv6, a proxy, or one of several hosts with an anycast address, clears the Override flag: its claim
@@ -183,10 +183,10 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * is no proxy. Nor is a host that claims an address unasked, because a proxy only answers.
  *
  * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if three things
- * hold (`is_beside_rails`). The NIC that answers is not a rail. The question named no sender: the other questions of
- * --probe name a rail of this host as the sender, which no peer's question does, so the answers to these questions do
- * not show what peers get. And the NIC has no arp_filter: the kernel applies arp_filter to a peer's question, but not
- * to a question without a sender. */
+ * are true (`is_beside_rails`). First, the NIC that answers is not a rail (IBH_NIC_RAIL). Second, the question named no
+ * sender: the other questions of --probe name an address of this host as the sender, which no peer's question does, so
+ * the answers to these other questions do not show what peers get. Third, the NIC has no arp_filter: the kernel applies
+ * arp_filter to a peer's question, but not to a question without a sender. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
@@ -209,6 +209,7 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
         const gboolean is_of_wire = hop->is_own || hop->link->ifindex == ifindex;
         const gboolean matters = own ? hop->is_own && is_beside_rails : is_of_wire;
 
+        /* a hardware address of another length cannot be on the wire of the hop's link */
         if (!matters || claim->lladdr.len != hop->link->lladdr_len)
             continue;
         hop->is_answered |= is_answer && !hop->asker;
@@ -225,10 +226,11 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
 
 /* Some switches answer ARP from their own hardware address, but in the name of a virtual hardware address that the
  * administrator chose (VARP), so nothing shows that it is virtual. These claims look forged. Believe them if three
- * things are true: nobody claims the IP address in its own name, the kernel sends to the virtual hardware address, and
- * replies to our echoes come from a sender that claims the IP address in this name only. Then all claims of the IP
- * address in this name count, also those of a second switch. A host that merely diverts the peer's replies through
- * itself gains nothing: the true owner claims the IP address in its own name, or the kernel sends to the true owner. */
+ * things are true: no claim of the IP address has been believed yet, the kernel sends to the virtual hardware address,
+ * and replies to our echoes come from a sender that claims the IP address only in this name. Then all senders that
+ * claim the IP address only in this name are believed, for example a second switch. A host that merely diverts the
+ * peer's replies through itself gains nothing: the true owner claims the IP address in its own name, or the kernel
+ * sends to the true owner. */
 void ibh_probe_believe_routers(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {
@@ -247,7 +249,7 @@ void ibh_probe_believe_routers(IbhProbe *probe)
         hop->forged = FALSE;
         hop->is_virtual = TRUE;
         hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = name, .answers = 1}; /* the first claim */
-        /* what was claimed in this name is no forgery; claims in other names are forgeries still */
+        /* a sender that used only this name forges nothing; a sender that used another name does */
         IBH_EACH_BACK (IbhProbeForgery, one, probe->forgeries) {
             if (!is_about(one, hop))
                 continue;

@@ -3,12 +3,15 @@
  * What a frame proves. Any host can put any frame on the wire, so this file and, for claims, claims.c decide what to
  * believe, before judge.c reads the result. They believe:
  *
- *   an echo reply or the answer to a SYN that has the cookie of a pair, which only packets of this pair contain;
+ *   an echo reply that has the cookie of a pair, which only packets of this pair contain (in a damaged reply, a few
+ *   bytes of the cookie may be wrong);
+ *   an answer to a SYN, if the answer has a part of this cookie;
  *   an ICMP error that quotes an echo of a pair, unless the error came from another host than the pair's next hop;
  *   an ARP packet or an advertisement, unless it names another hardware address than the one that the frame comes from:
  *   then the sender forges the claim, which says nothing about the host that the claim names.
  *
- * IPoIB does not tell the sender of a frame, and a virtual router may send from its own NIC: both are believed.
+ * IPoIB does not tell the sender of a frame, and a virtual router may send from its own NIC: the errors and claims of
+ * both are believed.
  */
 #include "model/arp.h"
 #include "probe/probe.h"
@@ -173,8 +176,8 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
         return;
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
-    /* Large echoes are noted above. A small echo that leaves after the pair gave up its echoes may leave only because
-     * --probe asked for the hardware address, so it does not count. */
+    /* Large echoes and IBH_PROBE_FREE are noted above. Another small echo that leaves after the pair gave up its echoes
+     * may leave only because --probe asked for the hardware address, so it does not count. */
     if (pair->step > IBH_STEP_ECHOES)
         return;
     pair->left = TRUE;
@@ -209,9 +212,9 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     return FALSE;
 }
 
-/* FALSE if the frame came from another host than the next hop. TRUE also if that cannot be known: if the sender, the
- * next hop or the next hop's hardware address is unknown; or if a virtual router claims the next hop's address, because
- * a virtual router may send from its own NIC. */
+/* FALSE if the frame came from another host than the next hop. TRUE also if that cannot be known: if the sender or the
+ * next hop is unknown; if neither a claim nor an earlier neighbour entry tells the next hop's hardware address; or if a
+ * virtual router claims the next hop's address, because a virtual router may send from its own NIC. */
 static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
@@ -243,7 +246,7 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
     limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
     if (six ? icmp[0] == ICMP6_PACKET_TOO_BIG : icmp[0] == ICMP_DEST_UNREACH && icmp[1] == ICMP_FRAG_NEEDED) {
         pair->mtu.limited_by = error->from;
-        pair->mtu.limit = limit <= ibh_probe_full_size(pair) ? limit : 0;
+        pair->mtu.limit = limit <= ibh_probe_full_size(pair) ? limit : 0; /* a larger limit cannot be right */
     } else if (icmp[0] == (six ? ICMP6_DST_UNREACH : ICMP_DEST_UNREACH) ||
                icmp[0] == (six ? ICMP6_TIME_EXCEEDED : ICMP_TIME_EXCEEDED)) {
         pair->refused_by = error->from;
@@ -348,7 +351,7 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
                           .to = {.family = AF_INET6},
                           .is_answer = (icmp[4] & SOLICITED) != 0,
                           .proxy = !(icmp[4] & OVERRIDES)};
-    if (heard->outgoing) {
+    if (heard->outgoing) { /* a solicitation has the address that it asks for where an advertisement has its own */
         claim.to = claim.from;
         hear_neighbour(probe, heard, icmp[0] == ND_NEIGHBOR_SOLICIT, &claim);
         return;

@@ -13,7 +13,8 @@ static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 409
 
 #define FULL_TRIES 2 /* how many large echoes have the full size */
 
-/* How each question is asked. IBH_ASK_ECHO has a row of zeros, because echo_next() says when echoes are sent. */
+/* How each question is asked. IBH_ASK_ECHO has a row of zeros, because echo_next() says when echoes are sent; with the
+ * patience 0, `until` is the time at which the last echo was sent. */
 static const struct {
     guint tries;      /* how often the question is sent at most */
     guint burst_from; /* this try (the first is 0) and later ones do not wait for the answer to the try before */
@@ -66,8 +67,8 @@ static guint size_of_try(const IbhProbePair *pair, guint try)
 }
 
 /* Returns TRUE if `shot` should be sent now. If the question has to wait, returns FALSE, and lowers *ret_due to the end
- * of the wait, if that is earlier. If the question is unwanted, given up, or answered (IBH_ASK_WHO waits for more
- * answers), returns FALSE, and leaves *ret_due as it is. */
+ * of the wait, if that is earlier. If the question is unwanted, given up or answered, returns FALSE, and leaves
+ * *ret_due as it is. But an answered IBH_ASK_WHO has to wait all the same, because more answers may come. */
 static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -97,12 +98,12 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
  * the wait, if that is earlier. If all echoes of the pair are answered or given up, returns FALSE, and the pair goes on
  * to IBH_STEP_SETTLED.
  *
- * Echoes may be stuck if three things are true: no echo was seen to leave, the kernel was not heard to ask for the
- * hardware address, and the neighbour table had an entry before. Then the kernel may have asked for the last time just
- * before the first echo, and the echoes wait for the answer to that question. If no answer comes within ONE_QUESTION,
- * the kernel has given up the entry, and dropped the waiting packets. So one more echo is sent, which does not count:
- * it makes the kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its last echo, so that the
- * kernel can ask a second time. */
+ * Echoes may be stuck if four things are true: no reply was delivered, no echo was seen to leave, the kernel was not
+ * heard to ask for the hardware address, and the neighbour table had an entry before. Then the kernel may have asked
+ * for the last time just before the first echo, and the echoes wait for the answer to that question. If no answer comes
+ * within ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets. So one more echo is sent,
+ * which does not count: it makes the kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its
+ * last echo, so that the kernel can ask a second time. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -152,9 +153,9 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* Begins pairs in their order, up to the first whose entry the neighbour table has no room for; if there is never room,
- * pairs that add an entry begin one at a time. Then the pairs that have begun take turns, until one has something to
- * send. */
+/* Begins pairs in their order, up to the first whose entry the neighbour table has no room for. (If `room` is 0, pairs
+ * that add an entry begin one at a time.) Then the pairs that have begun take turns, until one has something to send.
+ */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
     for (; flight->begun < flight->probe->pairs->len; flight->begun++) {
@@ -187,7 +188,9 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     const guint tries = ++pair->tries[ask];
 
     pair->until[ask] = now + asks[ask].patience;
-    if (ask == IBH_ASK_WHO) { /* a packet socket does not hear the ARP requests that it sends, so count them here */
+    /* A packet socket does not hear the ARP requests that it sends, so count them here. It hears solicitations, so they
+     * count twice; but nothing reads the number in IPv6. */
+    if (ask == IBH_ASK_WHO) {
         pair->hop->questions++;
         pair->hop->asker = pair;
         /* echoes come back, but nobody has answered: perhaps a proxy answers for the hop, and answers late */

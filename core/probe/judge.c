@@ -78,7 +78,8 @@ static IbhCause find_twin(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
 
-    /* a gateway may be two switches that share a hardware address, and both answer */
+    /* In IPv6, `questions` counts too much. A gateway may be two switches that share a hardware address, and both
+     * answer. */
     if (!hop || !hop->questions || hop->ip.family != AF_INET || !ibh_probe_is_direct(pair) || hop->is_virtual)
         return IBH_CAUSE_NONE;
     IBH_EACH_CLAIM (claim, hop) {
@@ -147,15 +148,15 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
     return FALSE;
 }
 
-/* If echoes of this pair are lost, returns why this host lost them, as its kernel says or its NIC shows; IBH_CAUSE_NONE
- * if this host did not lose them. */
+/* If echoes of this pair are lost, returns why this host did not send them, or why it dropped their replies, as its
+ * kernel says or its NIC shows; IBH_CAUSE_NONE if this host did neither. */
 static IbhCause find_own_loss(const IbhProbePair *pair)
 {
     const IbhLookup *route = &pair->route;
     const IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
-    const guint arp_off = IFF_NOARP | IFF_BROADCAST; /* ARP is off on a link that needs it, because it has broadcasts */
+    const guint arp_off = IFF_NOARP | IFF_BROADCAST; /* ARP is off on a link that has broadcasts, and so needs ARP */
     /* the kernel could know the hardware address: a reply or an answer came in, or the kernel did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     /* echoes have no reply, although the kernel could send them, and none of these echoes left this host */
@@ -309,7 +310,7 @@ static IbhCause find_size(const IbhProbePair *pair)
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)
         return IBH_SIZE_MANGLED;
-    /* a filter refused a large echo, a larger reply came in than was delivered, or no echo of full size left */
+    /* a filter refused a large echo, a larger reply came in than was delivered, or no echo of full size went out */
     if (mtu->held || mtu->seen > mtu->passed || (pair->probe->hears && mtu->left < ibh_probe_full_size(pair)))
         return IBH_SIZE_OURS;
     return IBH_SIZE_SILENT;

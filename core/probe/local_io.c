@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads what could drop packets on this host (the facts), and reads the limits of the host's neighbour tables. */
+/* Reads what could drop packets on this host (the facts), the NICs' forwarding tables, and the limits of the host's
+ * neighbour tables. */
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 
@@ -23,8 +24,8 @@ typedef struct {
 
 /* ---- what is attached to links ---- */
 
-/* TRUE if the link is a macvlan that takes packets away from the NIC below it. In mode passthru, a macvlan takes all
- * unicast packets that come in; in mode source with "nodst", all packets from the hosts on its list. */
+/* TRUE if the link is a macvlan or macvtap that takes packets away from the NIC below it. In mode passthru, it takes
+ * all unicast packets that come in; in mode source with "nodst", all packets from the hosts on its list. */
 static gboolean takes_packets(struct nlattr *info)
 {
     struct nlattr *data = find_in(info, IFLA_INFO_DATA), *flags = find_in(data, IFLA_MACVLAN_FLAGS);
@@ -72,8 +73,8 @@ static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Returns how many tcx programs are attached to the NIC, which netlink does not tell; 0 if the kernel has no tcx, or
- * refuses the query. */
+/* Returns how many tcx programs of this type are attached to the NIC; 0 if the kernel has no tcx, or refuses the query.
+ * Netlink does not tell this number. */
 static gint64 count_tcx(int ifindex, guint attach_type)
 {
     union bpf_attr question;
@@ -117,7 +118,8 @@ static gint64 sum_counters(const char *text, const char *begin)
         const guint n = g_strv_length(names), n_values = g_strv_length(values);
 
         for (guint k = 0; k < n; k++) {
-            /* the first word of a line is the name in "NAME VALUE", or a group, which is no counter */
+            /* The value of a word is the word at the same place in the next line. But the first word is a group, which
+             * is no counter, or the name in "NAME VALUE", whose value ends the line. */
             const char *value = k == 0 ? names[n - 1] : k < n_values ? values[k] : NULL;
 
             if (value && g_str_has_prefix(names[k], begin))
@@ -127,6 +129,7 @@ static gint64 sum_counters(const char *text, const char *begin)
     return sum;
 }
 
+/* Ignores what cannot be read: a fact only helps to explain a loss. */
 void ibh_prober_read_local(IbhProber *prober, gboolean after)
 {
     Reader reader = {.probe = prober->probe, .sign = after ? 1 : -1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Builds the packets that --probe sends. */
+/* Builds the echoes and SYNs that --probe sends; model/arp.c builds the ARP requests and the solicitations. */
 #include "model/arp.h"
 #include "probe/probe.h"
 

@@ -10,9 +10,10 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's address in whose subnet the peer is. If the NIC has no such address, the result depends on `any`.
- * If `any` is FALSE, returns NULL. If `any` is TRUE, returns another address of the peer's family, preferably one with
- * a subnet; NULL if the NIC has none. Skips addresses for which another NIC has the rules. */
+/* Returns the NIC's first address in whose subnet the peer is. If the NIC has no such address, the result depends on
+ * `any`. If `any` is FALSE, returns NULL. If `any` is TRUE, returns another address of the peer's family, preferably
+ * one with a subnet; NULL if the NIC has no address of this family. Looks only at addresses that a rail would serve
+ * (IbhNic.served), and skips those for which another NIC has the rules. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -59,7 +60,8 @@ static void add_unasked(IbhProbe *probe, GArray *list, const IbhNic *nic, guint 
     g_array_append_val(list, unasked);
 }
 
-/* Notes in IbhProbe.numbers that the pair that is added next is the first pair of this address. */
+/* Notes in IbhProbe.numbers that the pair that is added next is the first pair of this address. If the address gets no
+ * pair, the number means nothing; see ibh_probe_find_pair(). */
 static void number_peer(IbhProbe *probe, const IbhIp *ip)
 {
     g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
@@ -98,7 +100,8 @@ static void make_pairs(IbhProbe *probe, guint peer)
  * about the peer, so the rail does not ask. In the first, main's route to the peer leads through another rail to a
  * gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has no such remote=, is not a
  * default route: an administrator wants that route. In the second, the peer is beyond the rail's subnets and remote=,
- * the rail has no gateway of its own, and the kernel finds no route, or chooses another NIC. Both may be right. */
+ * the rail has no gateway of its own, and the kernel finds no route (ENETUNREACH), or a route that leaves this host
+ * through another NIC, which may be right. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
@@ -129,7 +132,7 @@ static char *why_left_to_main(const IbhProbePair *pair)
 
 /* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only. So the
  * gateway of the matching route differs from the gateway used. If the matching route is a multipath route, the kernel
- * always reports the gateway of the first nexthop, whichever nexthop it uses, so a difference means nothing. */
+ * lists all its nexthops, and not the one that it uses, so a difference means nothing. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;
@@ -168,9 +171,10 @@ static void free_hops(gpointer first)
     }
 }
 
-/* If the kernel routes the pair's packets through the rail, the next hop is the gateway or, without a gateway, the
- * peer. If not, the pair's echoes still leave through the rail, because --probe ties their socket to the NIC. Then the
- * next hop is the peer if the rail has the peer's subnet; otherwise the next hop is unknown. */
+/* If a unicast route leads the pair's packets through the rail, the next hop is the gateway or, without a gateway, the
+ * peer. If there is no such route, and the rail has the peer's subnet, the next hop is the peer. In all other cases,
+ * the next hop is unknown. A route through another NIC says nothing about the pair's echoes, because --probe ties their
+ * socket to the rail. */
 void ibh_probe_find_hops(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {
@@ -208,7 +212,8 @@ static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair)
             number_peer(probe, ibh_probe_peer(pair));
         g_array_append_vals(probe->pairs, pair, 1);
     }
-    /* ibh_probe_new() found the next hops without the routes; when pairs are left to main, the routes are known */
+    /* ibh_probe_new() found the next hops without the routes; when pairs are left to main, the routes are known. When
+     * unfinished pairs are taken out, the same next hops are found again. */
     ibh_probe_find_hops(probe);
 }
 
@@ -232,8 +237,9 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 
 /* Adds each address once. A list of all hosts of a fabric also names this host. --probe sends no echoes to this host's
  * own addresses (for example a VIP on lo), so they get no pairs. But another host may have the same address. --probe
- * asks who else has each of its sources. So an own address becomes a source of the first rail that has the subnet of
- * the address; but if a rail serves the address, no other rail gets this source. */
+ * asks who else has each of its sources. So an own address becomes a source of the first rail that has a subnet with
+ * this address; but if a rail serves the address, no other rail gets this source. If there is no such rail, the address
+ * becomes no source. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -363,7 +369,7 @@ int ibh_probe_is_ipv6(const IbhProbePair *pair)
     return pair->route.to.family == AF_INET6;
 }
 
-/* IPv6 may have a smaller MTU than the link; then the kernel sends no IPv6 packet that is larger than this MTU. */
+/* If IPv6 has a smaller MTU than the link, the MTU of IPv6 counts: by default, programs send no larger IPv6 packets. */
 guint ibh_probe_full_size(const IbhProbePair *pair)
 {
     const IbhLink *link = ibh_probe_link(pair);

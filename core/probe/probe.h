@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe sends packets from the rails to peers, and says who is at fault if something is wrong. Start reading in
+ * --probe sends packets from the rails to peers, and says who is at fault if something is wrong. With --iface, only
+ * the NICs that it names send, even if they are no rails; the comments call these NICs rails, too. Start reading in
  * run_io.c. The files *_io.c do input and output; the other files do none:
  *
  *   pairs.c, flight.c         choose which rail asks which peer, through which next hop, and which packet is sent next
@@ -10,10 +11,10 @@
  *   causes.c, words.c         have the text of each cause, and the words that these texts contain
  *   verdict.c, whole.c        decide who is at fault, and make the findings
  *
- * Many pairs are under way at the same time; together they send at most 4,000 packets a second. A pair that sends to
- * its peer directly may add an entry to the kernel's neighbour table, which the whole machine shares. So only as many
- * of these pairs are under way at the same time as the table has room for, but at least one. When a pair is finished,
- * the entry that it added is deleted, and the next pair begins.
+ * Many pairs are under way at the same time; on average, all together send at most 4,000 packets a second. A pair that
+ * sends to its peer directly may add an entry to the kernel's neighbour table, which the whole machine shares. So only
+ * as many of these pairs are under way at the same time as --probe may add entries (ibh_probe_room()), but at least
+ * one. When a pair is finished, the entry that it added is deleted, and the next pair begins.
  */
 #pragma once
 
@@ -23,17 +24,17 @@
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
-#define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5) /* time between two echoes of a pair */
-#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC        /* the longest wait for the answer to a question (flight.c) */
-#define IBH_PROBE_SPACING 250                   /* µs between two packets of the run */
-/* by default, a proxy answers up to 0.8 s late (proxy_delay) */
+#define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5) /* the least time between two small echoes of a pair */
+#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC        /* the longest `patience` in flight.c */
+#define IBH_PROBE_SPACING 250                   /* µs between two packets, on average (pace() in wire_io.c) */
+/* by default, a proxy answers up to 0.8 s late (proxy_delay); this is a little more */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10)
-#define IBH_PROBE_PACKETS_MAX 1000000 /* the most small echoes of a run, which take 4 minutes */
+#define IBH_PROBE_PACKETS_MAX 1000000 /* the most pairs times IbhProbe.count; so many echoes take 4 minutes */
 #define IBH_PROBE_PACKET 40           /* bytes of a small echo: ICMP header, tag, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535      /* bytes of the largest echo, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u   /* flag in an echo's number: the other bits are the size of the packet */
 #define IBH_PROBE_FREE 0x40000000u    /* the number of an echo that, like most programs' packets, is tied to no NIC */
-#define IBH_PROBE_NAMED 4             /* how many peers, rails or pairs a finding names at most */
+#define IBH_PROBE_NAMED 4             /* the most names in a list of a finding; a range of peers is one name */
 #define IBH_SYN_PORT 1                /* tcpmux, which has been unused for decades */
 #define IBH_SYN_LENGTH 20             /* bytes of a TCP header without options */
 
@@ -88,20 +89,20 @@ struct IbhProbeHop {
      * the kernel's entry. */
     gboolean asks;             /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered the kernel */
-    guint questions;           /* IPv4: how often the kernel or --probe asked */
+    guint questions;           /* how often the kernel or --probe asked; right only in IPv4 (flight.c) */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: --probe has not asked yet */
     gboolean forged;     /* a host claims the address in another host's name, and the kernel may believe the claim */
     gboolean is_virtual; /* a virtual router has the address, as ibh_probe_believe_routers() found */
     /* find_rivals() sets the next two members. If several hops have the address, find_rivals() sets them only in the
      * first hop of the list; but for an fe80:: address, in each hop. */
     gboolean is_compared; /* `rivals` is known */
-    IbhCause rivals;      /* who claims the address: IBH_PEER_*, or IBH_CAUSE_NONE */
+    IbhCause rivals;      /* who claims the address, as compare_claims() says (judge.c) */
     guint n_claims;
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
 };
 
-/* An address of this host. Either pairs send from the address, or the address is in IbhProbe.own. In both cases,
- * --probe asks who else has the address. */
+/* An address of this host from which pairs send, or an address of IbhProbe.own that is in a rail's subnet. --probe asks
+ * who else has the address. */
 typedef struct {
     const IbhNic *nic; /* the NIC that sends or asks; an address of IbhProbe.own may be on another NIC */
     IbhIp ip;
@@ -111,7 +112,7 @@ typedef struct {
  * through the NIC that received the echo, so the reply proves nothing about the peer's rules. The RST that answers a
  * SYN follows these rules, and its source hardware address tells which NIC of the peer sent it. */
 typedef enum {
-    IBH_SYN_UNWANTED, /* no SYN was sent: not IPv6, not a neighbour, no echo came back, or sending failed */
+    IBH_SYN_UNWANTED, /* no SYN was sent (yet): IPv4, a distant peer, no echo came back, or sending failed */
     IBH_SYN_SILENT,   /* nothing answered the SYN */
     IBH_SYN_ANSWERED
 } IbhSynOutcome;
@@ -131,7 +132,7 @@ typedef struct {
     IbhIp limited_by; /* the host that reported an echo as too long; family 0: none */
     guint limit;      /* the size that the host `limited_by` accepts */
     guint seen;       /* the largest echo whose reply came in, delivered or not */
-    guint left;       /* the largest echo that was seen to leave */
+    guint left;       /* the largest echo that was seen to leave through the pair's NIC */
     gboolean held;    /* a large echo could not be sent (EPERM): a filter of this host drops it */
     gboolean mangled; /* a reply to a large echo came in with a wrong checksum */
 } IbhProbeSize;
@@ -158,8 +159,8 @@ typedef enum {
 } IbhProbeAsk;
 
 /* A rail and a peer that it asks, and what was sent and seen at each stage. --probe hears a packet after this host's
- * filters when it leaves, and before the filters when it comes in. So --probe can tell the faults of this host from
- * those of the wire and of the peer. */
+ * filters when the packet leaves, and before the filters (but after an XDP program) when it comes in. So --probe can
+ * tell the faults of this host from those of the wire and of the peer. */
 struct IbhProbePair {
     const IbhProbe *probe;
     const IbhNic *nic;
@@ -184,20 +185,20 @@ struct IbhProbePair {
     IbhProbeHop *hop; /* the next hop of the pair's packets: the peer or a gateway; NULL: unknown */
     /* stage: sent */
     IbhProbeEcho *echoes;   /* array of probe->count elements */
-    int sent;               /* how many echoes were sent */
+    int sent;               /* how many small echoes were sent */
     int received;           /* how many of their replies were delivered */
-    int send_error;         /* the errno of the last echo that could not be sent; 0: none */
-    gboolean left;          /* an echo was seen to leave through the pair's NIC */
-    gboolean is_translated; /* the echo that left last had other addresses than the pair's */
+    int send_error;         /* the errno of the last small echo that could not be sent; 0: none */
+    gboolean left;          /* a small echo was seen to leave through the pair's NIC */
+    gboolean is_translated; /* the small echo that left last had other addresses than the pair's */
     IbhIp leaves_from;      /* the source of the echo that left last */
     IbhIp leaves_to;        /* the destination of that echo */
     /* stages: reply, delivered, sender */
     gint64 rtt;       /* the shortest round trip in µs; -1: no reply */
-    gboolean is_lost; /* an echo left, but its reply was not delivered */
-    gboolean dropped; /* a reply came in, but was not delivered */
-    gboolean doubled; /* a reply came in twice through one NIC */
+    gboolean is_lost; /* a small echo left, but its reply was not delivered */
+    gboolean dropped; /* a reply to a small echo came in, but was not delivered */
+    gboolean doubled; /* a reply to a small echo came in twice through one NIC */
     gboolean mangled; /* a reply to a small echo came in with a wrong checksum */
-    IbhIp refused_by; /* the host that sent an ICMP error about an echo, except "too long"; family 0: none did */
+    IbhIp refused_by; /* the host that sent an ICMP error (unreachable, time exceeded) about an echo; family 0: none */
     guint8 icmp_type, icmp_code;
     int reply_ifindex; /* the NIC where replies came in; if several, one that is not the pair's own; 0: none */
     IbhLladdr sender;  /* the sender of the last reply that came in through the pair's NIC */
@@ -238,7 +239,7 @@ struct IbhProbe {
     const IbhRails *rails;
     GPtrArray *nics;      /* const IbhNic *: the NICs that ask */
     GStringChunk *texts;  /* texts that live as long as the run; equal texts are the same pointer */
-    GArray *peers;        /* IbhIp: the peers that are asked */
+    GArray *peers;        /* IbhIp: the peers to ask; `unasked` may have all pairs of a peer */
     GArray *own;          /* IbhIp: requested peers that are this host's own addresses */
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, ordered by peer */
@@ -282,7 +283,8 @@ const IbhLink *ibh_probe_link(const IbhProbePair *pair);      /* the NIC that th
 /* Returns the pair of this NIC and this peer; NULL if there is none. */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip);
 int ibh_probe_is_ipv6(const IbhProbePair *pair); /* 0 or 1, to be used as an index */
-/* Returns the size of the largest packet that the NIC sends in the pair's family, with its IP header. */
+/* Returns the size of the largest packet that the NIC sends in the pair's family, with its IP header; at most
+ * IBH_PROBE_SIZE_MAX. */
 guint ibh_probe_full_size(const IbhProbePair *pair);
 
 IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length);
@@ -309,17 +311,17 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out the pairs that the main table decides about, and lists them in IbhProbe.unasked. There are two cases. In
  * the first, the peer is beyond the rail's subnets and remote=, the rail has no gateway of its own, and the kernel
- * finds no route, or a route through another NIC. In the second, main's route to the peer leads to another rail's
- * gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has no such remote=, is not a
- * default route. A NIC that is down, or has no carrier, keeps its pairs. Call this function when the routes of all
- * pairs are known. */
+ * finds no route, or a route through another NIC that is no local route. In the second, main's route to the peer leads
+ * through another rail to a gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has
+ * no such remote=, is not a default route. A NIC that is down, or has no carrier, keeps its pairs. Call this function
+ * when the routes of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result, and lists them in IbhProbe.unfinished. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
 
-/* Takes the content of the neighbour table (IbhNeighbour). An entry that was there before a pair began to send to its
- * address is not ours, and is not deleted. Settled pairs get the hardware addresses of their next hops, and go on with
- * their questions. */
+/* Takes the content of the neighbour table (IbhNeighbour). If an entry was there before any pair began to send to the
+ * entry's address, the entry is not ours, and is not deleted. Settled pairs get the hardware addresses of their next
+ * hops, and go on with their questions. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* TRUE if this pair adds the entry for its peer to the neighbour table. */
 gboolean ibh_probe_adds_entry(const IbhProbePair *pair);
@@ -327,8 +329,8 @@ gboolean ibh_probe_adds_entry(const IbhProbePair *pair);
 /* ---- which packet is sent next ---- */
 
 /* All pairs that have begun take turns: each has something to send, waits, or is finished. A pair that adds an entry to
- * the neighbour table begins when there is room for the entry. If there is never room, the pair begins when no entry of
- * another pair is left. Deleting the entry of a finished pair makes room. */
+ * the neighbour table begins when fewer than `room` entries of --probe are in the table; deleting the entry of a
+ * finished pair makes room for another. If `room` is 0, such pairs begin all the same, one at a time. */
 typedef struct {
     IbhProbe *probe;
     guint gone;       /* all pairs before this index have reached IBH_STEP_GONE */
@@ -385,8 +387,8 @@ static inline guint32 ibh_get32(const guint8 *at)
     return (guint32)ibh_get16(at) << 16 | ibh_get16(at + 2);
 }
 
-/* Adds bytes to a sum of which a checksum of IP or ICMP is made, and returns the new sum. The bytes of an intact
- * packet, with its checksum, have the sum 0xffff. */
+/* Adds bytes to a sum, whose complement is a checksum of IP or ICMP, and returns the new sum. So the sum of an intact
+ * packet with its checksum is 0xffff; in ICMPv6, the sum also covers addresses, length and protocol. */
 guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
 /* Returns the length of the echo with this number, without its IP header; 0 if there is no such echo. */
 gsize ibh_probe_length(guint number, gboolean six);
@@ -431,11 +433,12 @@ typedef struct {
 
 /* Takes everything that a packet proves. */
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
-/* Returns the operation of an ARP packet of IPv4, and sets *ret_arp, except `sender` and `is_answer`. If the frame is
- * something else, returns 0. */
+/* Parses an ARP packet of IPv4 into *ret_arp, and returns its operation; returns 0 if `frame` is something else.
+ * `sender` has the length 0, and `is_answer` is FALSE, because the packet alone does not tell them. */
 guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
 /* Takes a claim that came in through this NIC. If the claim is a forgery, notes only the forgery. A claim is a forgery
- * if it names another hardware address than the one that the frame comes from, and does not name a virtual router. */
+ * if three things are true: the sender of the frame is known, the claim names another hardware address than the
+ * sender's, and this other address is not that of a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
 /* Finds out which forgeries are claims of a virtual router after all, and makes them claims. Call this when all packets
  * are heard. */
@@ -466,7 +469,7 @@ gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the
 /* Lists the hardware addresses that claim the IP address of the hop on the wire of any rail, and returns how many it
  * lists. But an fe80:: address may belong to a different router on each wire, so for this address, only claims on the
  * hop's own wire count. Leaves out hardware addresses whose claims do not prove that one more host has the IP address:
- * those of virtual routers, unless replies to echoes came from the hardware address, and, in IPv6, those of proxies. */
+ * those of virtual routers from which no replies to echoes came, and in IPv6, those of proxies and anycast hosts. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */
@@ -477,7 +480,7 @@ char *ibh_probe_name_peers(const GArray *peers, guint most);
  * is 0, " and N more" is left out. */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
-/* Returns in words which kind of route makes the kernel return this errno; NULL if none does. */
+/* Returns in words which kind of route makes the kernel return this errno (or "no route"); NULL if none does. */
 const char *ibh_probe_route_of_error(int error);
 /* Returns the probe's own copy of the text; NULL if the text is NULL. Equal texts share one copy, and so a pointer. */
 const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text);
@@ -486,7 +489,7 @@ const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text);
  * texts are the same pointer. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 
-/* Parts of ibh_probe_judge(). They make findings about each cause, about hosts that claim this host's addresses, about
+/* Parts of ibh_probe_judge(). They make findings about each cause, about who else claims addresses of this host, about
  * hosts that forge answers, and about the run as a whole. */
 void ibh_probe_report_causes(IbhProbe *probe);
 void ibh_probe_report_strangers(IbhProbe *probe);

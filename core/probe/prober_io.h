@@ -15,7 +15,8 @@
 /* The places of descriptors in IbhProber.fds. The loop waits for all of these descriptors. Source i has the places
  * IBH_ECHOES + 2 * i and IBH_ASKER + 2 * i. */
 enum {
-    IBH_EAR,    /* a packet socket; hears what leaves through any NIC, and what comes in, even if this host drops it */
+    IBH_EAR,    /* a packet socket; sends ARP requests; hears what else leaves through any NIC, and what comes in, even
+                   if this host drops it later */
     IBH_ECHOES, /* a raw socket for echoes, bound to the source's address; a negative errno if it could not be opened */
     IBH_ASKER   /* a socket to the process that sends the source's RDMA requests; -1 if there is no process. Each source
                    has its own process, because a process may block for ever. */
@@ -40,7 +41,7 @@ typedef union {
     struct sockaddr_in four;
     struct sockaddr_in6 six;
     struct sockaddr_ll link;
-    guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX]; /* `link` with InfiniBand's 20 bytes */
+    guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX]; /* `link` with any hardware address */
 } IbhSockAddress;
 
 /* ---- run_io.c ---- */
@@ -60,15 +61,15 @@ IbhSockAddress ibh_socket_address(const IbhIp *ip, socklen_t *ret_size);
 /* Makes packets leave from the source's address through its NIC. Replies may come in through any NIC. Returns 0 or an
  * errno. */
 int ibh_socket_bind(int fd, const IbhProbeSource *source);
-/* With `is_tied`, makes the socket send through the source's NIC, and otherwise as the routes say. Returns FALSE on
- * failure. */
+/* With `is_tied`, makes the socket send through the source's NIC; without `is_tied`, as the routes say. On failure,
+ * returns FALSE, and errno is set. */
 gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 
 /* ---- wire_io.c: functions that send return 0 or an errno ---- */
 
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
-/* Asks through this link for the hardware address of `whom`. In IPv4, the question names `from` as its sender. If the
- * link has no hardware address, sends nothing, and returns 0. */
+/* Asks through this link for the hardware address of `whom`. In IPv4, the question names `from` as its sender (0.0.0.0:
+ * no sender); in IPv6, `from` is not used. If the link has no hardware address, sends nothing, and returns 0. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
 /* Waits until something comes in, until this time, or until a signal, and takes what came in. Returns FALSE if nothing
  * came in. */
@@ -78,12 +79,13 @@ gboolean ibh_prober_read_rest(IbhProber *prober);
 
 /* ---- local_io.c, rdma_io.c ---- */
 
-/* Reads the kernel's counters, and after the run also what is attached to NICs. Call it before and after the run. */
+/* Reads the kernel's counters; with `after`, also what is attached to NICs, and the NICs' forwarding tables. Call it
+ * before the run, and again, with `after`, after the run. */
 void ibh_prober_read_local(IbhProber *prober, gboolean after);
 /* Reads the limits and use of the neighbour tables of IPv4 and IPv6. */
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error);
-/* Lets another process send an RDMA request, so that --probe does not wait if the kernel blocks that process. Returns 0
- * or an errno. */
+/* Lets another process send an RDMA request, so that --probe does not wait if the kernel blocks that process. Returns
+ * 0, or an errno if no process will send it; then `pair->rdma` tells why. */
 int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair);
 /* Takes what the process at the other end of this socket tells. If the process has ended, closes the socket, and sets
  * it to -1. */

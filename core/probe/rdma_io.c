@@ -25,7 +25,7 @@
 #define ADDRESS_MS 500  /* how long the kernel may take to resolve an address */
 #define ROUTE_MS 1000   /* how long the kernel may take to find a path; on InfiniBand, it asks the subnet manager */
 
-/* The events of <rdma/rdma_cma.h>, which is a header of the library that we do not use. */
+/* Those events of <rdma/rdma_cma.h> that matter here. The header belongs to the library that we do not use. */
 enum {
     EVENT_ADDR_RESOLVED,
     EVENT_ADDR_ERROR,
@@ -107,8 +107,8 @@ static void begin_request(const Asker *asker, guint32 i)
         cause = error == ENODEV ? IBH_RDMA_NO_GID : cause;
     }
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
-    /* If the NIC has no RDMA device, it cannot have a GID, and loading the module would not help. So tell only that the
-     * device is missing. */
+    /* If the NIC has no RDMA device, neither the module, nor a file in /dev, nor a GID would help. So tell only that
+     * the RDMA device is missing. */
     if ((cause != IBH_RDMA_REFUSED || error == ENOENT) && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
     /* without an error, IBH_RDMA_NO_WAY says that the kernel is resolving the address */
@@ -117,9 +117,10 @@ static void begin_request(const Asker *asker, guint32 i)
 
 /* Does the next step of the request that the event is about, and tells the parent. If the status of an event is
  * positive, the peer has answered; if the status is negative, it is an errno of the kernel, negated. Requests go to
- * port 0, where no program can listen, so an answer says "no such service". This process does not end finished
- * requests, because to end a request may block. Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the
- * command ends with the last field that these kernels know: `reserved`, which follows `id`. */
+ * port 0, where no program can listen, so an answer says "no such service"; but EVENT_ESTABLISHED, whose status is 0,
+ * would be an answer, too. This process does not end finished requests, because to end a request may block. Kernels
+ * before 5.8 have a shorter struct rdma_ucm_connect, so the command ends with the last field that these kernels know:
+ * `reserved`, which follows `id`. */
 static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
@@ -170,6 +171,7 @@ G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
     const struct rdma_ucm_get_event get = {.response = (guint64)(guintptr)&answer};
     guint32 pair;
 
+    /* `max` may be -1 (no limit), or so high that to try all numbers takes seconds */
     for (int fd = 0; fd < (int)CLAMP(max, 256, 65536); fd++) {
         if (fd != parent)
             close(fd);
@@ -211,10 +213,10 @@ static int start_asker(const IbhProbe *probe)
 /* ---- the parent ---- */
 
 /* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall or the NIC's queue drops the requests of the
- * device. Requests of Soft-RoCE go through the firewall and the queue; those of adapters go through neither. To find
- * out, sends an empty datagram to RoCE's UDP port. If an output hook of the firewall drops the datagram, the kernel
- * returns EPERM; if the egress hook or a full queue drops it, ENOBUFS. Only Soft-RoCE has the attribute "parent" in
- * sysfs. */
+ * device. Requests of Soft-RoCE go through the firewall and the queue; those of adapters go through neither. To test
+ * the firewall and the queue, sends an empty datagram to RoCE's UDP port. If an output hook of the firewall drops the
+ * datagram, the kernel returns EPERM; if the egress hook or a full queue drops it, ENOBUFS. Only Soft-RoCE has the
+ * attribute "parent" in sysfs. */
 static gboolean drops_requests(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -254,8 +256,8 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         pair->rdma_error = EAGAIN;
         return EAGAIN;
     }
-    /* If send() fails, for example because the child hangs and reads nothing, `pair->rdma` stays as it is. If
-     * `pair->rdma` is still IBH_RDMA_UNASKED when the pair has no more questions, flight.c sets IBH_RDMA_BLOCKED. */
+    /* If send() fails, or if the child hangs and reads nothing, `pair->rdma` stays as it is. If `pair->rdma` is still
+     * IBH_RDMA_UNASKED when the pair has no more questions, flight.c sets IBH_RDMA_BLOCKED. */
     (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL);
     return 0;
 }

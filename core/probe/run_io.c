@@ -30,8 +30,8 @@ static void on_signal(int number)
     was_interrupted = 1;
 }
 
-/* Sends the packet, and notes the result. But if the packet is an echo, and the kernel refuses it because the neighbour
- * table or a queue is full, notes no result: the pair waits, and sends the same echo again. A pair waits at most
+/* Sends the packet, and notes the result. But if the kernel refuses an echo (other than IBH_PROBE_FREE) because the
+ * neighbour table or a queue is full, notes no result: the pair waits, and sends the echo again. A pair waits at most
  * REFUSALS times. */
 static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
@@ -46,8 +46,8 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
         pair->at = g_get_monotonic_time() + FULL_WAIT;
         return;
     }
-    /* The extra echo of flight.c (number `count`) only makes the kernel ask for the hardware address again, so it is
-     * not noted. */
+    /* The extra echo of flight.c (number `count`) only makes the kernel ask for the hardware address again. So it does
+     * not count as sent, and its error does not count either. */
     if (shot->ask == IBH_ASK_ECHO && shot->number < pair->probe->count) {
         if (problem)
             pair->send_error = problem;
@@ -123,9 +123,9 @@ static void wait_until(IbhProber *prober, gint64 until)
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. The NIC of each source asks for the source's
- * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. Then another rail, if
- * one has the same subnet, asks for the same address and names itself as the sender: a proxy answers this second
- * question, by default up to 0.8 s late. Returns the time until which answers may come. */
+ * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. Then, only in IPv4,
+ * another rail asks for the same address and names itself as the sender, if ibh_probe_witness() finds one: a proxy
+ * answers this second question, by default up to 0.8 s late. Returns the time until which answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
@@ -173,7 +173,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     for (int six = 0; six <= 1; six++)
         probe->was_full[six] = after[six].full > before[six].full;
     probe->hears = ibh_prober_read_rest(prober);
-    wait_until(prober, answers_until); /* all pairs are done, but other hosts may still answer what ask_own() asked */
+    wait_until(prober, answers_until); /* other hosts may still answer what ask_own() asked; a signal ends the wait */
     probe->interrupted = was_interrupted != 0;
     if (was_interrupted)
         ibh_probe_take_out_unfinished(probe);

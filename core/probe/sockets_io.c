@@ -30,8 +30,8 @@
 /* ---- filters: the kernel drops unneeded packets before they fill a socket's buffer ---- */
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
-/* The instruction with the index `at`: a jump to the instruction with the index `yes` if the value that was loaded last
- * is `value`, and to the instruction with the index `no` if not. */
+/* The instruction with the index `at`: a jump to the instruction with the index `yes` if the accumulator (what was
+ * loaded or computed last) is `value`, and to the instruction with the index `no` if not. */
 #define IF(at, value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - ((at) + 1), (no) - ((at) + 1))
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
@@ -40,16 +40,16 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
     (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                     sizeof program); /* if this fails, evidence.c ignores the unneeded packets */
+                     sizeof program); /* if this fails, evidence.c ignores unneeded packets, or nobody reads them */
 }
 
 /* Attaches a filter that lets only these packets pass: ARP, ICMP of both families, fragments of IPv6, and answers to
  * SYNs. Among these packets, evidence.c recognises those that concern this run. A packet socket hears the frames of a
  * VLAN also on the NIC below the VLAN, with the VLAN's tag. The filter drops frames with such a tag, because a VLAN is
  * another network than the NIC's. But a tag with the VLAN ID 0 names no VLAN, and has only a priority. The filter keeps
- * all bytes of this run's echoes and their replies, because evidence.c tests the checksum over all bytes of a reply:
- * the kernel silently drops an IPv6 reply with a wrong checksum, and gives an IPv4 reply to a raw socket without
- * testing the checksum. */
+ * all bytes of this run's echoes and their replies, because evidence.c tests the checksum over all bytes of a reply. A
+ * raw socket does not tell that a checksum is wrong: the kernel silently drops such an IPv6 reply, and gives such an
+ * IPv4 reply to the socket like any other. */
 static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE }; /* indexes of the instructions with these names below */
@@ -104,6 +104,7 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
     const gboolean six = source->ip.family == AF_INET6;
     const guint32 device = is_tied ? (guint32)source->nic->link->ifindex : 0;
 
+    /* both options take the ifindex in network order; 0 unties the socket */
     return set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, (int)htonl(device));
 }
 

@@ -30,7 +30,7 @@ typedef enum {
     IBH_LOSS_DOWN,
     IBH_LOSS_NO_CARRIER,
     IBH_LOSS_OURS,       /* the peer's address has a local, broadcast, anycast or multicast route */
-    IBH_LOSS_ARP_OFF,    /* ARP is off on a NIC that needs it, and the next hop has no permanent entry */
+    IBH_LOSS_ARP_OFF,    /* ARP is off on a NIC that needs it, and the next hop has no fixed entry (IbhNeighbour) */
     IBH_LOSS_TABLE,      /* the neighbour table was full */
     IBH_LOSS_UNHEARD,    /* this host dropped the answer to ARP */
     IBH_LOSS_HELD,       /* echoes do not leave through the rail, or a filter or a full queue refuses them */
@@ -54,7 +54,7 @@ typedef enum {
     IBH_WAY_OTHER_NIC,
     IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo tied to no NIC left through another NIC */
     /* what is wrong with the entry in this host's neighbour table */
-    IBH_ENTRY_FIXED,      /* a permanent entry has another hardware address than the one that answers */
+    IBH_ENTRY_FIXED,      /* a fixed entry (IbhNeighbour) has another hardware address than those that answer */
     IBH_ENTRY_WRONG,      /* before the first packet, the entry had another hardware address than those that answer */
     IBH_ENTRY_UNANSWERED, /* echoes come back, but nothing answers ARP */
     /* who answers for the next hop's address */
@@ -72,7 +72,7 @@ typedef enum {
     IBH_WAY_NOT_KNOWN,   /* neither neighbour entry nor replies tell a hardware address: the sender cannot be judged */
     /* what happens to packets of full size */
     IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link, and accept_ra_mtu is on */
-    IBH_SIZE_PIECES,  /* replies come in fragments */
+    IBH_SIZE_PIECES,  /* they pass, but replies come in fragments */
     IBH_SIZE_TOLD,    /* a host reports them as too long, and the peer is a neighbour or replies come in fragments */
     IBH_SIZE_BEYOND,  /* a router on the way to a distant peer reports them as too long, which is normal */
     IBH_SIZE_MANGLED, /* replies come in with a wrong checksum */
@@ -102,7 +102,7 @@ typedef enum {
 /* Facts: what could drop a packet on this host. A finding about packets that this host dropped, or may have dropped,
  * lists the kernel's counters that grew, what is attached to a NIC or route, and filters. */
 typedef enum {
-    /* counters, listed if they grew by at least as many packets as the pair lost */
+    /* counters, listed if they grew, and by at least as many packets as the pair lost */
     IBH_FACT_QUEUE,
     IBH_FACT_IPSEC_OUT,
     IBH_FACT_IPSEC_IN,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decides who is at fault. Pairs that have the same cause in the same words share findings. The words of different
- * pairs can be the same, because these words name neither the pair's own rail nor its peer. Whether a peer, a rail or
- * single pairs are to blame depends on which pairs have the cause, and which do not.
+ * pairs can be the same, because in most causes, they name neither the pair's own rail nor its peer. The row of a cause
+ * may say who is to blame. If it does not, a peer, a rail or single pairs are to blame, depending on which pairs have
+ * the cause, and which do not.
  */
 #include "probe/probe.h"
 
@@ -21,7 +22,8 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
 /* Who is to blame, and so what the finding is about: peers, rails, or single pairs. */
 typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 
-/* Counts the pairs of a peer or of a rail. */
+/* Counts the pairs of a peer or of a rail. A pair that has the cause in other words than the charge counts as a pair
+ * without the cause. */
 typedef struct {
     guint has;   /* how many have the cause */
     guint could; /* how many could have the cause; see could_have() */
@@ -37,9 +39,8 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss: then a cause on the
- * way or at the peer would not show. In both cases, the row of the loss has the place IBH_AT_HOME: the row of
- * IBH_LOSS_TOLD has this place, too. */
+/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss (the row of
+ * IBH_LOSS_TOLD has the place IBH_AT_HOME, too): then a cause on the way or at the peer would not show. */
 static gboolean could_have(const IbhProbePair *pair)
 {
     const IbhCause loss = pair->causes[0];
@@ -87,7 +88,8 @@ static char *join_texts(GPtrArray *texts)
 }
 
 /* TRUE if the fact could explain what the pair lost. A counter must have grown by at least 1, and by at least as many
- * packets as the pair lost. Filters could always explain the loss, because nothing counts what they drop. */
+ * packets as the pair lost. Filters, and what is attached to the pair's NIC or route, could always explain the loss,
+ * because their drops are not counted here. */
 static gboolean could_drop(const IbhProbePair *pair, IbhProbeFact fact)
 {
     const gboolean is_of_namespace = ibh_probe_facts[fact].file != NULL;
@@ -109,8 +111,9 @@ static gboolean could_drop(const IbhProbePair *pair, IbhProbeFact fact)
     }
 }
 
-/* Adds the facts that could have dropped the pair's packets. Each pair of a finding adds its facts, because facts
- * differ between rails. But filters are the same for all rails, so only the first pair adds the filters. */
+/* Adds the facts that drop packets where the cause says (IbhCauseRow.drops), and that could explain what the pair lost.
+ * Each pair of a finding adds its facts, because facts differ between rails. But filters are the same for all rails, so
+ * only the first pair adds the filters. */
 static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean is_first, GPtrArray *whys,
                       GPtrArray *advice)
 {
@@ -125,8 +128,8 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean
     }
 }
 
-/* Makes one finding about all peers, all rails or all single pairs that are to blame for this cause, if there are any.
- */
+/* Makes one finding about all peers, all rails or all single pairs (`share` says which) that are to blame for this
+ * cause, if there are any. */
 static void report_share(const Charge *charge, Share share)
 {
     IbhProbe *probe = charge->probe;
@@ -190,7 +193,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
     g_autoptr(GPtrArray) pairs = g_ptr_array_new();
     Charge charge = {.probe = probe, .counts = counts, .pairs = pairs};
 
-    /* a pair's loss tells whether the pair could have other causes, so `could` is the same for all causes */
+    /* a pair's loss alone tells whether the pair could have a cause, so `could` is the same for all causes */
     IBH_EACH_PAIR (pair, probe) {
         for (Share share = OF_PEERS; could_have(pair) && share < OF_PAIRS; share++)
             find_count(&charge, pair, share)->could++;

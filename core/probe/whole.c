@@ -58,8 +58,9 @@ static void report_blocked(IbhProbe *probe)
 }
 
 /* Makes a finding if each of several rails asked all peers and reaches some, but no two rails reach the same peer: then
- * the rails are on separate wires. A rail reaches a peer if a reply came in, even if this host dropped the reply. The
- * finding names what each rail reaches, because only a person knows whether the cables are as intended. */
+ * the rails are on separate wires, or cables are swapped. A rail reaches a peer if a reply came in, even if this host
+ * dropped the reply. The finding names what each rail reaches, because only a person knows whether the cables are as
+ * intended. */
 static void report_separate_wires(IbhProbe *probe)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -104,9 +105,9 @@ typedef enum {
     N_KINDS
 } Kind;
 
-/* TRUE if three things are true: our address `own` has only one claimant; each next hop of the rail's pairs has the
- * same claimant, and no other; and all echoes of the rail came back. Then the claimant is the router of a private VLAN,
- * which rightly answers for all hosts on the VLAN, and forwards packets between them. */
+/* TRUE if three things are true: our address `own` has only one claimant; the rail has pairs, and each next hop of
+ * these pairs has the same claimant, and no other; and all echoes of the rail came back. Then the claimant is the
+ * router of a private VLAN, which rightly answers for all hosts on the VLAN, and forwards packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
@@ -150,7 +151,8 @@ static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind 
     return ibh_probe_keep_text(probe, text);
 }
 
-/* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is the hop of the first address. */
+/* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is the hop of the first address. The caller
+ * adds the interfaces of the other addresses or, with AS_OWN_NIC, the NICs that claim the addresses. */
 static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
     const gboolean six = hop->ip.family == AF_INET6;
@@ -264,6 +266,7 @@ void ibh_probe_report_forgeries(IbhProbe *probe)
                 g_array_append_val(ips, all[end].ip);
             has_more |= all[end].has_more || !ibh_lladdr_equal(&first->name, &all[end].name);
         }
+        /* the forgeries of a sender are sorted: those of IPv4 addresses come first */
         is_mixed = first->ip.family != all[end - 1].ip.family;
         addresses = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
         finding = ibh_finding_add(

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #define TRIES 3                          /* how often sendto() is tried */
-#define LATE_MAX (8 * IBH_PROBE_SPACING) /* µs: the most lost time that packets after a late packet may make up for */
+#define LATE_MAX (8 * IBH_PROBE_SPACING) /* µs: how much of the time that was lost may be made up for; see pace() */
 #define LEFT_MAX 256                     /* how often all sockets are read at the end, at most */
 /* How many packets are read from one socket at a time: a flood must not keep us from sending or ending. */
 #define READ_MAX 64
@@ -25,8 +25,8 @@ static void pace(IbhProber *prober)
 
 /* An ARP request goes to the link's broadcast address. On InfiniBand this address has 20 bytes, for which
  * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of `whom` (RFC 4291, 2.7.1);
- * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends itself, so
- * evidence.c hears only the requests of the kernel and of other programs. */
+ * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends itself. So of the
+ * ARP requests that leave, evidence.c hears only those of the kernel and of other programs. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
     const gboolean six = whom->family == AF_INET6;

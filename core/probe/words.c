@@ -62,8 +62,9 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns a text with the sorted hardware addresses that claim the IP address of a hop. If several rails heard claims,
- * a hardware address that only one of these rails heard is followed by the name of this rail. */
+/* Returns a text with the sorted hardware addresses that ibh_probe_list_hosts() lists for a hop; "" if there are none.
+ * If several rails heard claims of the hop's IP address, a hardware address that only one of these rails heard is
+ * followed by the name of this rail. */
 static char *name_hosts(const IbhProbe *probe, const IbhProbeHop *of)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -114,7 +115,7 @@ static char *name_refusal(int error)
 }
 
 /* Returns what the ICMP error about the pair's echo means. evidence.c stores two types: destination unreachable, and
- * time exceeded. */
+ * time exceeded. If there was no ICMP error, the result means nothing; only the text of IBH_LOSS_REFUSED uses it. */
 static char *name_icmp(const IbhProbePair *pair)
 {
     static const char *const meanings[2][14] = {
@@ -177,7 +178,7 @@ static char *value_of_word(gconstpointer of, const char *word)
     return g_strdup(words->value);
 }
 
-/* Makes the values of all words, also of words that the text lacks: a report has few texts, so this costs little. */
+/* Makes the values of all words, also of words that the text lacks: each pair has few texts, so this costs little. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {

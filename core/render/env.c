@@ -70,9 +70,9 @@ static gboolean has_port(const GArray *rails, const IbhPort *port)
     return FALSE;
 }
 
-/* Returns the rails that jobs can use; with --iface, only the named ones. Writes why the other rails are left out.
- * Appends "mlx5_0:1,mlx5_1:1" to `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1" to
- * `ret_ifaces`. */
+/* Of the rails (with --iface, of the named rails), returns those that jobs can use, and writes why the others are left
+ * out. Appends "mlx5_0:1,mlx5_1:1" to `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1"
+ * to `ret_ifaces`. */
 static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric, GString *ret_ports,
                           GString *ret_ifaces)
 {
@@ -98,8 +98,8 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
 
 /* ---- further settings of libraries ---- */
 
-/* Writes the GID index of each RoCE rail; then, if all these rails have the same index, the variables for the index, or
- * else the advice to leave the variables unset. */
+/* Writes the GID index of each RoCE rail. Then writes the variables for the index if all these rails have the same
+ * index, and otherwise the advice to leave the variables unset. */
 static void put_gids(GString *out, const GArray *rails)
 {
     const IbhGid *first = NULL;
@@ -131,9 +131,9 @@ static void put_gids(GString *out, const GArray *rails)
 }
 
 /* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs at least two RoCE
- * rails, and the GID of each RoCE rail must be that of an IPv4 address with a subnet. NCCL compares all subnets at one
- * prefix length, by default 24. So we write the shortest length among these subnets, and write nothing if two subnets
- * are equal at that length. */
+ * rails, and the GID of each RoCE rail must be that of an IPv4 address in a subnet of the rail. NCCL compares all
+ * subnets at one prefix length, by default 24. So we write the shortest length among these subnets, and write nothing
+ * if two subnets are equal at that length. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);
@@ -173,7 +173,7 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
         length);
 }
 
-/* Writes which rails are nearest to the GPU, or that no rail is near, if none is on the GPU's NUMA node. */
+/* Writes which rails are nearest to the GPU. If all rails are IBH_FAR, writes that no rail is near. */
 static void put_gpu(GString *out, const IbhFabric *fabric, const GArray *rails, const IbhGpu *gpu)
 {
     g_autoptr(GString) nearest = g_string_new(NULL);

@@ -23,8 +23,8 @@
 /* ---- tables with other numbers ---- */
 
 /* TRUE if the table cannot be used: its number is below 256, ib-hook or a VRF uses the table, a foreign rule leads to
- * it, or the table has foreign routes that do not lead through this NIC alone. In a shared table, each program's routes
- * would also decide about the other program's packets. */
+ * it, or the snapshot has foreign routes of the table that do not lead through this NIC alone. In a shared table, each
+ * program's routes would also decide about the other program's packets. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -94,7 +94,8 @@ static GPtrArray *choose_rails(GString *out, const IbhRails *rails)
 
 /* Writes each sysctl for which ib-hook wants another value than the administrator has set. For a rail without arp=keep,
  * also writes sysctls that the administrator has set as ib-hook wants them, unless the value is 0. For a candidate that
- * is not a rail, ib-hook wants another value only if the NIC must not answer ARP for rails. */
+ * is not a rail, ib-hook wants another value only if the NIC must not answer ARP for rails. Writes nothing for a NIC
+ * that --iface leaves out, or whose name cannot stand in a file. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
@@ -250,8 +251,8 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 
 /* ---- a rail as its own manager would configure it ---- */
 
-/* Returns the name of the NIC's connection or file; NULL if the manager `name` does not configure the NIC, or if
- * several NICs share the connection or file: each of these NICs would get the routes of all. */
+/* Returns the name of the NIC's connection or file. NULL if it is not known, if the manager `name` does not configure
+ * the NIC, or if several NICs share the connection or file: each of these NICs would get the routes of all. */
 static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, const char *name)
 {
     const IbhManager *own = ibh_facts_manager(facts, nic->link->ifindex);

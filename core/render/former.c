@@ -39,8 +39,9 @@ static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
 }
 
 /* TRUE if the rule has the priority of a rendered rule. Rendered rules that lead to main have even numbers, the others
- * odd ones. The number of a rule to a default alone proves nothing: to rules that a script adds without a priority, the
- * kernel gives the numbers just before that of main's rule, too. So such a rule also needs its partner. */
+ * odd ones. For a rule that leads to a default (D'), the number is no proof: if a script adds a rule without a
+ * priority, the kernel may give this rule the number just before that of main's rule, too. So a rule to D' also needs
+ * its partner. */
 static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     if ((rule->priority % 2 == 0) != (rule->table == IBH_TABLE_MAIN))
@@ -52,8 +53,7 @@ static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rul
 }
 
 /* TRUE if --render may have written the rule, as far as its form shows. The address that the rule is for may be gone
- * since, or be on another candidate; but if a NIC that is not a candidate has the address, --render has not written the
- * rule. */
+ * since, or be on another candidate; but if only NICs that are not candidates have the address, FALSE. */
 static gboolean is_rule_of_files(const IbhRails *rails, const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
@@ -90,8 +90,8 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
             g_array_append_val(tables, table);
         IBH_REMOVE(IbhRule, rule, snapshot->rules);
     }
-    /* Remove the routes of the tables to which the removed rules led. But if the snapshot still has a foreign rule that
-     * leads to such a table, the rule is another program's, and so are the table's routes. */
+    /* Remove the foreign routes of the tables, except main, to which the removed rules led. But if the snapshot still
+     * has a foreign rule that leads to such a table, the rule is another program's, and so are the table's routes. */
     IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
         if (ibh_numbers_have(tables, (int)route->table) && !ibh_route_is_ours(route) &&
             !ibh_render_is_led_to(snapshot, route->table))

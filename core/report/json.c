@@ -48,8 +48,9 @@ static void json_put_texts(GString *out, const GPtrArray *texts)
 
 /*
  * Writes members of an object, or items of a list, and the commas between them. `format` has a word for each: KEY:KIND
- * in an object, KIND in a list. "{ iface:s ifindex:u }" writes {"iface":"ib0","ifindex":5}. KIND is a bracket, { } [ ],
- * which is written as it is, or the type of the next argument:
+ * in an object, KIND in a list. "{ iface:s ifindex:u }" writes {"iface":"ib0","ifindex":5}. KIND is either a bracket
+ * ({ } [ ]), which is written as it is, or the type of the next argument. Several calls may write one object: the last
+ * character of `out` tells whether a comma is due. The types:
  * - s: const char *; NULL becomes null
  * - n: const char *; "" becomes null
  * - t: GPtrArray of char *
@@ -114,7 +115,7 @@ static void json_put(GString *out, const char *format, ...)
     va_end(values);
 }
 
-/* TRUE if main=spread sends traffic without a source address through this NIC, too. */
+/* TRUE if main=spread sends traffic without a source address through this NIC. */
 static gboolean is_spread(const IbhRails *rails, const IbhNic *nic)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute), rules = IBH_NEW_ARRAY(IbhRule);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe for people: one row for the peers of a rail that are in the same state. If there are several rails and many
- * peers, and peers of a rail differ, each rail has one row that counts its peers, and the rows of the worst states
- * follow. The findings, which follow the rows, say who is at fault.
+ * peers, and peers of a rail differ in their problems, each rail has one row that counts its peers, and the rows of the
+ * worst states follow. The findings, which follow the rows, say who is at fault.
  */
 #include "report/report.h"
 
 #define MANY_PEERS 8 /* from this number on, a rail has many peers */
-#define WORST_MAX 5  /* how many rows of peers with problems follow the rows that count peers */
+#define WORST_MAX 5  /* at most so many rows of peers that are not ok follow the rows that count peers */
 
-/* The peers of one rail that are in the same state; in `sums` (count_pairs()), all peers of one rail. */
+/* The peers of one rail that are in the same state; in `sums` (count_pairs()), the peers of one rail in any state. `ok`
+ * is FALSE if the peers have problems or were not asked; `sums` do not use it. */
 typedef struct {
     const IbhNic *nic;
     char *state;
@@ -26,8 +27,8 @@ static void row_free(Row *row)
     g_free(row);
 }
 
-/* Adds a peer to the rail's row of this state, which is made if there is none. Returns the row. `pair` is NULL if the
- * peer was not asked. */
+/* Adds a peer to the row of this rail and this state, and returns the row. If there is no such row, makes it. `pair` is
+ * NULL if the peer was not asked. */
 static Row *count_peer(GPtrArray *rows, const IbhNic *nic, const char *state, const IbhIp *peer,
                        const IbhProbePair *pair)
 {
@@ -52,6 +53,7 @@ static Row *count_peer(GPtrArray *rows, const IbhNic *nic, const char *state, co
     return row;
 }
 
+/* Adds the row to the report. On a terminal, the row names only the first range of peers, to stay short. */
 static void add_row(const IbhReport *report, const Row *row)
 {
     g_autofree char *peers = ibh_probe_name_peers(row->peers, report->style->width ? 1 : G_MAXUINT);
@@ -72,7 +74,7 @@ static int compare_rows(gconstpointer a, gconstpointer b)
 }
 
 /* Fills `rows`, by rail and state, and `sums`, by rail. Returns TRUE if `sums` are worth showing: there are several
- * rails and many peers, and peers of a rail differ. Otherwise `rows` alone say enough. */
+ * rails and many peers, and peers of a rail differ in their problems. Otherwise `rows` alone say enough. */
 static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *sums)
 {
     gboolean differ = FALSE;
@@ -80,9 +82,9 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
 
     for (guint rail = 0; rail < probe->nics->len; rail++) {
         const IbhNic *nic = probe->nics->pdata[rail];
-        /* For each peer, the problems in words, or why the peer was not asked; "" for no problem, NULL: no result. */
+        /* For each peer, the codes of its problems ("": none), or why it was not asked; NULL: there is no result. */
         g_autofree const char **problem_of = g_new0(const char *, probe->peers->len);
-        const char *first = NULL; /* the problem of the first peer that has a result */
+        const char *first = NULL; /* the first text in `problem_of` */
         guint right = 0, n = 0;
         Row *sum = NULL;
 

@@ -91,6 +91,7 @@ int ibh_pair_verdict(const IbhProbePair *pair)
     return problems->len == 0;
 }
 
+/* From IBH_RDMA_NO_WAY on, the request was begun, and not answered: "silent". */
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair)
 {
     return !probe->rdma                       ? NULL

@@ -93,11 +93,11 @@ GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhA
 int ibh_pair_verdict(const IbhProbePair *pair);
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL if RDMA was not asked for */
 char *ibh_texts_join(const GPtrArray *texts, const char *separator);
-/* Appends a JSON string, or null if `text` is NULL. For printable text, this is also the value of a Prometheus label.
- */
+/* Appends a JSON string, or null if `text` is NULL. The values of Prometheus labels are quoted in the same way, if the
+ * text is printable, so prometheus.c uses this function, too. */
 void ibh_json_put_quoted(GString *out, const char *text);
 
-/* ---- lines for people; control characters are replaced ---- */
+/* ---- lines for people; each unprintable character becomes `?` (ibh_text_printable()) ---- */
 
 /* Adds a line. A line with tabs is a row of a table: columns are as wide as their widest cell, and on a terminal a
  * last cell that does not fit is broken or cut. */

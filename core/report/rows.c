@@ -27,9 +27,9 @@ void ibh_rows_add(const IbhReport *report, const char *format, ...)
     g_ptr_array_add(report->rows, cells);
 }
 
-/* Writes the last cell of a row, for which there is `room`, in columns. A cell that does not fit is broken after the
- * last semicolon that fits, and goes on in a new line, with `indent` blanks before it. If no semicolon fits, the rest
- * of the cell is cut off, and "..." is put in its place. */
+/* Writes the last cell of a row. `room` is how many characters fit into the rest of the line. If the cell is longer,
+ * looks for the last "; " in its first `room` - 3 characters: breaks the cell there, and writes the rest into a new
+ * line, after `indent` blanks. If there is no "; ", writes only these characters, and "..." in place of the rest. */
 static void put_last(GString *out, const char *cell, glong room, glong indent)
 {
     const gboolean fits = g_utf8_strlen(cell, -1) <= room;
@@ -47,7 +47,7 @@ static void put_last(GString *out, const char *cell, glong room, glong indent)
 }
 
 /* Colors a word such as "ok" or "error". ibh_rows_put() finds the first such word of each line. A line that begins with
- * a blank goes on with the line above, and stays plain. Returns FALSE, so that GLib goes on to the next match. */
+ * a blank belongs to the line above, and stays plain. Returns FALSE, so that GLib goes on to the next match. */
 static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
 {
     g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);

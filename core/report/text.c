@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A report for people: the host's verdict, then a line for each NIC or cause. pairs.c has --probe.
+ * A report for people. --show and --check: the host's verdict, then a line for each NIC or cause. --plan, --apply and
+ * --undo: the changes. --probe: the rows of pairs.c, then the findings.
  */
 #include "check/missing.h"
 #include "report/report.h"
@@ -40,9 +41,9 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
 }
 
 /* With a rail, adds a row for each finding that is about this rail alone, or that has a text for this rail. If `rail`
- * is NULL, adds the other rows: the same rows for NICs that are not rails; for a finding about several NICs, one row
- * for all those for which the finding has no text; and rows for findings about the host. The row of a single NIC has
- * its port, such as "mlx5_1/1", which identifies the cable. */
+ * is NULL, adds the other rows: the same rows for NICs that are not among the shown rails; for a finding about several
+ * NICs, one row for all of these NICs for which it has no text; and rows for findings about the host. The row of a
+ * single NIC has its port, such as "mlx5_1/1", which identifies the cable. */
 static void add_findings(const IbhReport *report, const IbhNic *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -127,8 +128,8 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
     return g_string_free(text, FALSE);
 }
 
-/* Adds the rows of --check: for each rail, one row that says that it is ok, or one row for each of its problems. With
- * --verbose, leaves the problems to add_whole_findings(). */
+/* Adds the rows of --check about rails. A rail that is ok has one row, which says so. Any other rail has the rows of
+ * add_findings(): its problems, or the note that it is down. With --verbose, add_whole_findings() has these instead. */
 static void add_rails(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
@@ -166,7 +167,7 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
 }
 
 /* Adds the rows of --show. If the NIC of a missing rail is there, and only lacks something, such as carrier, the NIC's
- * row also stands for the missing rail. */
+ * row also stands for the missing rail. Without such a row, the missing rail gets its own. */
 static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -184,7 +185,7 @@ static void add_nics(const IbhReport *report)
 
         if (g_hash_table_add(seen, (char *)(guintptr)name))
             add_nic(report, name, NULL, ibh_missing_text(missed->why));
-        else if (!missed->link) /* the row above is that of another NIC or missing rail with this name */
+        else if (!missed->link) /* an earlier row is that of another NIC or missing rail with this name */
             ibh_rows_add(report, "%s\t-\t-\tmissing: %s", name, ibh_missing_text(missed->why));
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first line of a report for people: the verdict on the host. */
+/* The first line of --show and --check for people: the verdict on the host. --probe has it only if no NIC asks. */
 #include "check/missing.h"
 #include "report/report.h"
 
@@ -7,8 +7,8 @@
 
 #define APPLY "sudo ib-hook --apply"
 
-/* TRUE if the finding says that a NIC is down or away. If the administrator set the NIC down, or a pod has the NIC, the
- * finding is only a note, but reports show the note, because the NIC does not work as a rail. */
+/* TRUE for carrier-down and nic-gone, which say that a NIC is down or away. If the administrator set the NIC down, or a
+ * pod has the NIC, the finding is only a note, but reports show the note, because the NIC does not work as a rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
     return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
@@ -65,9 +65,10 @@ static void add_remedy(GPtrArray *lines, const char *severity, const char *probl
     g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, wrong, word, remedy));
 }
 
-/* Adds the fullest line that fits the terminal; if none fits, the shortest. A line says what is wrong, and then which
+/* Adds the fullest line that fits the terminal; if none fits, the last. A line says what is wrong, and then which
  * one command fixes all of it. If there is no such command, or no line with the command fits, the line says where to
- * read more instead. If there is a single problem, and no command fixes it, the fullest lines say the cause instead. */
+ * read more instead. If there is a single problem, and no command fixes it, two lines are tried first: the whole
+ * problem with its cause, and the same up to the first "; ". */
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);

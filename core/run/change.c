@@ -75,8 +75,9 @@ static void warn_not_saved(IbhRun *run, const GError *problem)
         ibh_run_warn(run, text);
 }
 
-/* After --undo, forgets the saved sysctls whose old value is unknown, and warns of each that still has our value. Each
- * saved sysctl has a link, because ibh_state_match_links() has dropped the saved sysctls of links that are gone. */
+/* After --undo, forgets the saved sysctls whose old value is unknown (with --iface, only those of the named NICs), and
+ * warns of each that still has our value. Each saved sysctl has a link, because ibh_state_match_links() has dropped the
+ * saved sysctls of links that are gone. */
 static void drop_lost_values(IbhRun *run, IbhState *state)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
@@ -135,7 +136,7 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
     }
 }
 
-/* Updates the known rails. Adds no known rail with --undo, and none if the kernel refused an operation (`refused`):
+/* Updates the known rails. Adds none if the run has `undo`, and none if the kernel refused an operation (`refused`):
  * then a new rail may be incomplete, and must not be reported as missing later. */
 static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {

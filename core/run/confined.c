@@ -10,7 +10,7 @@
 #define REPORTED_FILE IBH_RUN_DIR "/confined" /* in /run: one report for each boot */
 
 typedef struct {
-    const char *what; /* a path; in words for a socket */
+    const char *what; /* a path; for a socket, a name in words */
     int flags;        /* for open(); 0 for a socket */
 } Needed;
 

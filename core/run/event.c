@@ -7,9 +7,9 @@
 /* Less than a hook's time limit (hook.c), so that the hook can still warn that another run has the lock. */
 #define LOCK_SECONDS 8
 
-/* Returns FALSE if the run ended before the change, or if an operation failed. Appends to `out` the lines for the
- * journal. Sets `ret_tried` to TRUE if the run got as far as the change. Sets `ret_may_be_confined` to TRUE if the run
- * warned or found no candidate: a security module may be why. */
+/* Returns FALSE if the run ended before the change, or if an operation failed. Appends lines for the journal: to `out`
+ * about what was done, to `warnings` about problems. Sets `ret_tried` to TRUE if the run got as far as the change. Sets
+ * `ret_may_be_confined` to TRUE if the run warned or found no candidate: a security module may be why. */
 static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_tried,
                          gboolean *ret_may_be_confined)
 {

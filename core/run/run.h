@@ -40,7 +40,7 @@ typedef struct IbhRun {
     IbhState *state;     /* as read; the snapshot has a copy, adapted to its links (ibh_state_match_links()) */
     IbhSnapshot *snapshot;
     IbhRails *rails;
-    GArray *spared;     /* int: NICs that an event left alone; NULL before ibh_plan_restrain(), and for commands */
+    GArray *spared;     /* int: the ifindexes of spared NICs; NULL before ibh_plan_restrain(), and for commands */
     gboolean announced; /* we tried to announce, and have not paused since: peers may still send to another NIC */
     int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
@@ -51,7 +51,7 @@ void ibh_run_warn(IbhRun *run, const char *message);
  * cannot be opened or the state cannot be read, or if another run keeps the lock for `lock_seconds`. If there is no
  * store, or if the lock fails for another reason, warns and goes on. */
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
-void ibh_run_close(IbhRun *run);
+void ibh_run_close(IbhRun *run); /* frees the results; to be called even if ibh_run_open() failed */
 /* Reads the configuration. If it is bad, a run with `undo` warns, and goes on with the default configuration; any other
  * run fails. */
 gboolean ibh_run_configure(IbhRun *run, GError **error);
@@ -94,10 +94,11 @@ int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 /* ---- lines for the journal, else syslog; these functions never block ---- */
 
 /* `priority` is LOG_WARNING, LOG_INFO, … With `or_stderr`, a line that neither the journal nor syslog takes
- * goes to standard error. A command needs no `or_stderr`, because its own output says the same. */
+ * goes to standard error. A command such as --apply needs no `or_stderr`, because its own output says the same. */
 void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
-/* Sends a datagram to the socket at this path, or with this abstract name ("@…"). Returns FALSE if nobody listens or
- * the socket is full. A signal handler calls this function, so it must not allocate memory or take locks. */
+/* Sends a datagram to the socket at this path, or with this abstract name ("@…"). Returns FALSE if that fails, for
+ * example because nobody listens or the socket is full. A signal handler calls this function, so it must not allocate
+ * memory or take locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);
 
 /* ---- the start of main(): sets the umask, ignores SIGXFSZ, opens descriptors 0 to 2 if the caller closed them, and

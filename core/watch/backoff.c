@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* If TIMES runs have to repair a unit within the time WITHIN, another program undoes our changes: this is a fight. */
+/* If TIMES looks have to repair a unit within the time WITHIN, another program undoes our changes: this is a fight. */
 #define TIMES 5
 #define WITHIN (10 * G_USEC_PER_SEC)
 /* Seconds. Each pause is twice as long as the one before, up to LONGEST_PAUSE. */
@@ -16,10 +16,10 @@
 typedef struct {
     IbhUnit unit;
     int to[IBH_N_SYSCTLS]; /* the value that we wrote last to each sysctl, plus 1; 0: not known */
-    guint count;           /* how many runs since `first` had to repair the unit */
-    gint64 first;          /* when the first of these runs was */
-    gint64 counted;        /* when the last of these runs was */
-    gint64 seen;           /* when a run last repaired the unit, or set a sysctl of it */
+    guint count;           /* how many looks since `first` had to repair the unit */
+    gint64 first;          /* when the first of these looks was */
+    gint64 counted;        /* when the last of these looks was */
+    gint64 seen;           /* when a look last repaired the unit, or set a sysctl of it */
     int pause;             /* how many seconds the last pause takes; 0: there was none */
     gint64 until;          /* when the last pause ends */
 } Fight;
@@ -60,7 +60,7 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
         if (!again)
             return 0;
     }
-    if (fight->counted == now) /* a run counts once: whoever deletes a table deletes many routes at once */
+    if (fight->counted == now) /* a look counts once: whoever deletes a table deletes many routes at once */
         return 0;
     if (!fight->count || now - fight->first > WITHIN) { /* begin to count anew */
         fight->count = 0;

@@ -9,8 +9,9 @@
 
 GArray *ibh_backoff_new(void);
 
-/* Notes a change of a run; `now` is the time of this run. `was_taken`: another process had deleted what the change
- * adds. Returns for how many seconds --watch should now leave the unit alone; 0 if it should not. */
+/* Notes a change that a look made; `now` is when this look began, the same for all its changes. `was_taken`: another
+ * process had deleted what the change adds. Returns for how many seconds --watch should now leave the unit alone; 0 if
+ * it should not. */
 int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
 
 /* Forgets which sysctl values we wrote to this NIC. Call it when the NIC's link or addresses have changed: a hook may

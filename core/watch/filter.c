@@ -6,16 +6,17 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-/* These are in linux/nexthop.h, which headers before Linux 5.3 lack. */
+/* As in linux/nexthop.h: the size of struct nhmsg, NHA_GROUP and NHA_OIF. */
 #define NEXTHOP_HEADER 8u /* bytes */
 #define NEXTHOP_GROUP 2
 #define NEXTHOP_OIF 5
 
 /* ---- instructions ---- */
 
-/* A load converts from network order, but numbers in a message are in host order: so after a load, compare with
- * g_htons() or g_htonl() of a number. IF and IF_AT_LEAST compare the number that was loaded last; `if_true` and
- * `if_false` say how many instructions they skip in each case. STORE stores the number that was loaded last. */
+/* A load converts from network order, but numbers of two or four bytes in a message are in host order: so after loading
+ * such a number, compare with g_htons() or g_htonl() of the number that is meant. IF and IF_AT_LEAST compare the number
+ * that was loaded last; `if_true` and `if_false` say how many instructions they skip in each case. STORE stores the
+ * number that was loaded last. */
 
 #define MESSAGE(field) G_STRUCT_OFFSET(struct nlmsghdr, field)
 #define ROUTE(field) ((guint32)(sizeof(struct nlmsghdr) + G_STRUCT_OFFSET(struct rtmsg, field)))
@@ -32,7 +33,7 @@
 #define FIND(header, type) /* loads the offset of this attribute; 0 if it is not there */                              \
     BPF_STMT(BPF_LD | BPF_IMM, (guint32)sizeof(struct nlmsghdr) + (header)), BPF_STMT(BPF_LDX | BPF_IMM, type),        \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR))
-#define HOLD_ATTRIBUTE /* keeps the offset that FIND() loaded */ BPF_STMT(BPF_MISC | BPF_TAX, 0)
+#define HOLD_ATTRIBUTE /* keeps the offset that FIND() loaded, until the next FIND() */ BPF_STMT(BPF_MISC | BPF_TAX, 0)
 #define LOAD_WORD(number) /* loads a word of the attribute that is held */                                             \
     BPF_STMT(BPF_LD | BPF_W | BPF_IND, (guint32)sizeof(struct nlattr) + 4 * (number))
 
@@ -104,10 +105,9 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* Passes all routes of focus->tables. Of every table, passes local routes, because this host answers ARP for their
- * addresses, and routes of protocol kernel, which are connected routes and ours. Of main, passes default routes,
- * on-link routes through candidates, routes to the candidates' subnets through any NIC, and some routes to parts of
- * these subnets. */
+/* Passes all routes of focus->tables. Of every table, passes local routes (this host answers ARP for their addresses)
+ * and routes of protocol kernel (for example connected routes and ours). Of main, passes default routes, on-link routes
+ * through candidates, routes to the candidates' subnets through any NIC, and some routes to parts of these subnets. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
@@ -128,7 +128,7 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
     g_array_append_vals(code, by_nic->data, by_nic->len);
     /* Store whether a route to a part of a subnet passes. A route that replaces another one passes, because the kernel
      * reports only the new route, and the old route may have gone through our NIC. A route without RTA_OIF passes, too:
-     * it is a multipath route or has a nexthop object, so it may go through our NIC. */
+     * a multipath route or one with a nexthop object may go through our NIC. */
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
     add_guard(code, RTA_OIF, FALSE, 2);
     ADD(code, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);

@@ -23,9 +23,9 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_vals(focus->tables, tables, G_N_ELEMENTS(tables));
     }
-    /* A foreign source rule that matches a candidate's address, or a rule before such a rule, decides whether we leave
-     * a pair to another program. This loop goes from the last rule to the first, so `source_follows` is TRUE for rules
-     * before such a source rule. */
+    /* A foreign source rule that matches a candidate's address may decide whether we leave a pair to another program.
+     * So may a rule before it that also matches. This loop goes from the last rule to the first, so `source_follows` is
+     * TRUE for rules before such a source rule. */
     IBH_EACH_BACK (const IbhRule, rule, rails->snapshot->rules) {
         gboolean matches = FALSE; /* the rule matches an address of a candidate */
 

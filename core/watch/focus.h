@@ -11,11 +11,11 @@
 typedef struct {
     GArray *candidates; /* int: the ifindexes of all candidates; NULL: not known */
     GArray *subnets;    /* IbhPrefix: the candidates' subnets */
-    GArray *tables;     /* int: T and D of the rails, and tables to which a foreign rule may lead candidates' packets */
+    GArray *tables;     /* int: T and D of the rails, and tables of foreign rules that may decide about a pair */
     gboolean objects;   /* a route that can change a decision uses a nexthop object */
 } IbhFocus;
 
-/* Fills `focus` with what the rails of a run depend on. */
+/* Fills an empty `focus` with what the rails of a run depend on. ibh_focus_clear() makes it empty again. */
 void ibh_focus_find(IbhFocus *focus, const IbhRails *rails);
 void ibh_focus_clear(IbhFocus *focus);
 

@@ -9,8 +9,8 @@
 /* How long a rail must be missing before we report it: a link may still be training, or a DHCP server may be slow. */
 #define WHILE (10 * G_USEC_PER_SEC)
 
-/* Writes to the journal what has become of a rail. If the rail's NIC is gone, the line has the PCI address, because
- * another NIC may have the rail's name now. */
+/* Writes to the journal what has become of a rail. If the rail's NIC is gone, the line has the PCI address, if known,
+ * because another NIC may have the rail's name now. */
 static void say_missing(int priority, const IbhKnownRail *one)
 {
     static const char *const happened[] = {

@@ -22,10 +22,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Times are in microseconds. --watch answers the first report of a burst at once, and the next ones after pauses. Each
- * pause is twice as long as the one before, up to LONGEST_PAUSE. A report that comes later than QUIET after the last
- * answer begins a new burst. Reports about our NICs, and about deletions of our rules and routes, are a burst of their
- * own (Watch.ours), so that they need not wait for a pause of the burst of all other reports (Watch.any). */
+/* Times are in microseconds. --watch answers the first report of a burst at once, unless it still rests (see REST), and
+ * the next ones after pauses. Each pause is twice as long as the one before, up to LONGEST_PAUSE. A report that comes
+ * later than QUIET after the last answer begins a new burst. Reports about our NICs, and about deletions of our rules
+ * and routes, are a burst of their own (Watch.ours), so that they need not wait for a pause of the burst of all other
+ * reports (Watch.any). */
 #define FIRST_PAUSE (20 * 1000)
 #define LONGEST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
@@ -66,7 +67,7 @@ typedef struct {
     int lock;        /* the locked file that tells hooks that --watch runs; -1: we do not have the lock */
     gboolean stop;   /* SIGTERM or SIGINT came */
     gboolean reload; /* the next run puts the configuration of the files into force */
-    char *unapplied; /* the text of files that are not in force, which the journal was told; NULL: none */
+    char *unapplied; /* the files' text that is not in force, and that the journal was told of; NULL: none */
 
     gint64 due;            /* when to look again; NEVER: not before something happens */
     gint64 look_began;     /* when the last look began */
@@ -81,11 +82,11 @@ typedef struct {
     GArray *missing;       /* `missed` of the last run that had this result */
     GString *complained;   /* the warnings of the last event, so that lasting problems are printed only once */
 
-    GArray *ports; /* guint32: the netlink ports of the last look's runs, whose own reports are ignored; a run that
-                      ended before the change has none */
+    GArray *ports; /* guint32: the netlink ports of the last look's runs: reports of changes from these ports are
+                      ignored. A run that ended before the change has no port here */
 
     /* the results of the last run, which may have ended before it had them */
-    IbhFocus focus; /* without candidates: no result */
+    IbhFocus focus; /* `candidates` is NULL: no result */
     GArray *away;   /* Away: the NICs that the run left alone */
     GArray *missed; /* IbhKnownRail: the rails that could be missing, and whether they are; NULL: no result */
 } Watch;
@@ -102,7 +103,7 @@ static void configure(gpointer data, IbhRun *run)
 
     if (!watch->reload || !run->config)
         in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
-    if (!in_force) /* the run uses the files: they are in force, a reload was asked for, or nothing is in force */
+    if (!in_force) /* the files are in force, a reload was asked for, or no valid configuration is in force */
         return;
     if (run->config) { /* the files are good, but not in force: say so, once for each text of the files */
         watch->unapplied = g_strdup(run->config->text->str);
@@ -156,8 +157,8 @@ static void on_change(Watch *watch, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text, TRUE);
 }
 
-/* Keeps the results of a run. With `outcome` NULL, the run ended early: forgets the results of the last run. With `run`
- * NULL, too, only frees these results. */
+/* Replaces the results of the previous run with those of this run. If `outcome` is NULL, this run ended early, and has
+ * no results. If `run` is NULL, too, there was no run: --watch ends, and frees the results of its last run. */
 static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 {
     Watch *watch = data;
@@ -196,8 +197,8 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 
 /* ---- the lock, which tells hooks that --watch runs ---- */
 
-/* If another --watch has the lock, the next look tries again. If the other --watch ended between our open() and
- * flock(), it has removed the file, and a lock on a removed file tells hooks nothing. */
+/* If another --watch has the lock, the next look tries again. It also tries again if the other --watch ended between
+ * our open() and flock(): then the file has been removed, and a lock on a removed file tells hooks nothing. */
 static void take_lock(Watch *watch)
 {
     struct stat file;
