@@ -348,8 +348,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
         /* If a look-up names the link `bound`, IPv4 uses only routes through this link. IPv6 does so only if the
-         * look-up also has a bound socket, or has no source address; but RDMA's look-ups have a source address, and no
-         * socket. */
+         * look-up also has a bound socket, or has no source address; but look-ups of RDMA that name a link have a
+         * source address, and no socket. */
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown) { /* which route of the table does the throw route hide? */

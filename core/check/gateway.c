@@ -11,8 +11,9 @@
 #include <sys/socket.h>
 
 /* TRUE if a unicast route leads through this NIC to a prefix that is none of the NIC's subnets, such as /0. A prefix
- * that begins with an address of this host does not count, nor do link-local prefixes and, except for /0, prefixes that
- * are not unicast (ibh_ip_is_unicast()). */
+ * does not count if its first address belongs to this host, because the kernel makes such routes to the host's own
+ * addresses. Link-local prefixes do not count. Prefixes that are not unicast (ibh_ip_is_unicast()) do not count,
+ * either, except for /0. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {

@@ -169,9 +169,10 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send the traffic
  * to a wire: through a rail, or through another NIC, which we note. If the main table has no route to the subnet, or
- * only a route with a shorter prefix, such as a default route, we note that, too: the network manager chose so. But an
- * error route, or a route that a throw route hides, counts as a route to the subnet even if its prefix is shorter,
- * unless it is a default route. A longer prefix of the main table is right, through any NIC. */
+ * only a route with a shorter prefix, such as a default route, we note that, too: the network manager chose so. But if
+ * main has a shorter prefix, other than /0, that is an error route, or that a throw route hides (IbhTrace.thrown), no
+ * manager chose so: we judge the traffic as if main had a route to the subnet. A longer prefix of the main table is
+ * right, through any NIC. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {

@@ -177,7 +177,8 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
 #define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
 #define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
-/* A name in Python's pickle format, behind its length in one byte or four. */
+/* A name in Python's pickle format: first its length (#), in one byte or in four, of which three are zero; then the
+ * name (@). */
 #define PICKLED "(?:\\x8c#|X#\\x00{3})(@)"
 
 /* The first row whose file says that the manager configures the link wins. So the order of the rows matters:
@@ -275,7 +276,9 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     counts = S_ISREG(status.st_mode);
     if (source == OF_ROOT)
         counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
-    if (source == OF_HAND || source == OF_HAND_HOOK) /* managers use only root's files; a copy may belong to us */
+    /* We do not judge another user's file: an administrator writes root's files. In a copy (--sysfs), all files may be
+     * our user's. */
+    if (source == OF_HAND || source == OF_HAND_HOOK)
         counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
     if (source == OF_HAND_HOOK)
         counts = counts && (status.st_mode & S_IXUSR);

@@ -140,8 +140,8 @@ static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
 }
 
 /* Says that the NIC's first address of this family lacks a default route of its own; NULL if the NIC has no such
- * address. If main has a new default route, say_hit() says this instead of the way of Hit.packet, because that packet
- * may go to the NIC's own subnet. */
+ * address. If main has a new default route, and no packet goes astray, say_hit() takes this text in place of the way of
+ * Hit.packet: that packet may go to the NIC's own subnet, and would not show what is wrong. */
 static char *say_no_default(const IbhNic *nic, int family)
 {
     char ip[IBH_IP_STRLEN];

@@ -129,6 +129,7 @@ static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *pre
 
         if (ibh_ip_compare(&inner->ip, ret_ip) > 0)
             break;
+        /* skip `prefix` itself, which may be listed several times, and longer prefixes that end before `ret_ip` */
         if (!ibh_prefix_is_inside(inner, prefix) || !ibh_prefix_contains(inner, ret_ip))
             continue;
         if (!find_next_address(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip))

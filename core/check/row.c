@@ -38,8 +38,8 @@ static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
     return (IbhRemedy){.advice = g_steal_pointer(&filled)};
 }
 
-/* Returns the finding with this message, or NULL. RDMA findings with equal messages are merged: two ports of a card, or
- * two rails, have the same fault. */
+/* Returns the finding with this message, or NULL. RDMA findings without an owner are merged if their messages are
+ * equal, as when two ports of a card have the same fault. */
 static IbhFinding *find_message(const GPtrArray *findings, const char *text)
 {
     IBH_EACH_POINTER (IbhFinding, finding, findings) {

@@ -263,7 +263,7 @@ void ibh_script_judge(IbhSubject *about, const IbhScript *script)
             if (!saying.table)
                 continue;
             key = g_strdup_printf("%d %s", nic->link->ifindex, saying.table);
-            /* networkd's sections do not name the device: the file does */
+            /* a [Route] section does not name the device: the file's [Match] does */
             saying.by_device |= g_str_has_prefix(line->text, "[Route]") && is_file_of(script, check->facts, nic);
             if (!saying.by_address && !(saying.by_device && (g_hash_table_contains(led, key) ||
                                                              has_foreign_rule(check->rails, nic, saying.table))))

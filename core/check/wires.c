@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about a NIC's wire, from its link, addresses and neighbours.
+ * Findings about a NIC's link, addresses and neighbours, and about who answers ARP for which address.
  */
 #include "check/rows.h"
 
@@ -139,7 +139,8 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
  * NULL if there is no such route, or if rp_filter drops the packet. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to, gboolean same_nic)
 {
-    /* `to` also stands for the peer that asks, whose address we do not know. */
+    /* We do not know the address of the peer that asks, so we take `to` as the source, too. Both are most often in the
+     * rails' subnet, where the kernel routes all addresses alike. */
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
     gboolean is_strict;
@@ -147,8 +148,8 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     if (way.refused || way.route->type != RTN_UNICAST ||
         ibh_route_leads_through(way.route, nic->link->ifindex) != same_nic)
         return NULL;
-    /* `way` also stands for our way back to the peer. Unless `same_nic`, `way` leads through another NIC, and then a
-     * strict rp_filter drops the peer's packets. A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
+    /* Therefore `way` is also our way back to the peer. A strict rp_filter drops the peer's packets if this way leads
+     * through another NIC. A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
     is_strict = filter == 1 || (filter && !ibh_nic_serves_family(nic, AF_INET));
     return is_strict && !same_nic ? NULL : way.route;
 }
@@ -276,8 +277,9 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
 
 /* ---- who answers ARP for whom, on the rails' wire ---- */
 
-/* TRUE if the kernel answers ARP requests of peers on this NIC, as far as its sysctls allow. A NIC in a VRF answers for
- * addresses outside of the VRF only if the rule for table local is the first, and so comes before the rule for VRFs. */
+/* TRUE if ARP requests of peers that come in through this NIC reach the kernel's ARP. Whether the kernel then answers
+ * depends on sysctls, which the callers check. For a NIC in a VRF, the kernel knows the addresses outside of the VRF
+ * only if the rule for table local is the first, and so comes before the rule for VRFs. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *link = nic->link;

@@ -15,7 +15,7 @@
 #define FILE_MAX (1024 * 1024) /* bytes */
 #define N_NAMES 4096
 
-/* ---- messages of one line: the path, the problem, what to do ---- */
+/* ---- messages about files, each of one line ---- */
 
 static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, const char *format, ...)
 {

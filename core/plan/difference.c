@@ -130,8 +130,9 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = make_item(difference, rule, NULL);
 
-        /* For a "lookup main" rule, make_item() may take the owner of an old rule to T or D. But the rule is for the
-         * rail that serves the address. */
+        /* If several NICs have the address of a "lookup main" rule, ibh_rule_owner() goes by the rule of ours beside it
+         * that leads to T or D. That may be an old rule, which belongs to another NIC. But the wanted rule belongs to
+         * the rail that serves the address. */
         if (owner)
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);

@@ -53,7 +53,7 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 /* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for an
  * address that does not count (ibh_address_counts()); for an advertised address, unless `advertised`; for a single
  * host; and for the prefix length 0, which is a mistake: every NIC would share the subnet. TRUE for an address in
- * 169.254/16 only if all IPv4 addresses of the NIC are in 169.254/16: NICs with such addresses alone form a small
+ * 169.254/16 only if all IPv4 addresses of the NIC are in 169.254/16: NICs that have only such addresses form a small
  * cluster. If the NIC has other IPv4 addresses, too, 169.254/16 is usually the network of a cloud's metadata service,
  * which this host has to reach through one certain NIC. FALSE for any other IPv4 address if its scope is link. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)

@@ -22,7 +22,7 @@ static const struct {
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {FULL_TRIES + 1 + G_N_ELEMENTS(usual), FULL_TRIES, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {2, 2, IBH_PROBE_TIMEOUT / 4},
-    /* the kernel repeats a request only after six seconds, so --probe sends new ones */
+    /* the kernel repeats a request only after some seconds, so --probe sends new ones */
     [IBH_ASK_RDMA] = {3, 3, IBH_PROBE_TIMEOUT},
     [IBH_ASK_FREE] = {1, 1, IBH_PROBE_TIMEOUT / 4},
     [IBH_ASK_WHO] = {2, 2, IBH_PROBE_TIMEOUT / 4},
@@ -193,7 +193,8 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     if (ask == IBH_ASK_WHO) {
         pair->hop->questions++;
         pair->hop->asker = pair;
-        /* echoes come back, but nobody has answered: perhaps a proxy answers for the hop, and answers late */
+        /* This is the second question, so nobody answered the first (ask_next()). If echoes come back all the same,
+         * perhaps a proxy answers for the hop, and answers late. */
         if (pair->received && tries == asks[ask].tries)
             pair->until[ask] = now + IBH_PROBE_PROXY_WAIT;
     }

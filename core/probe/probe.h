@@ -12,9 +12,9 @@
  *   verdict.c, whole.c        decide who is at fault, and make the findings
  *
  * Many pairs are under way at the same time; on average, all together send at most 4,000 packets a second. A pair that
- * sends to its peer directly may add an entry to the kernel's neighbour table, which the whole machine shares. So only
- * as many of these pairs are under way at the same time as --probe may add entries (ibh_probe_room()), but at least
- * one. When a pair is finished, the entry that it added is deleted, and the next pair begins.
+ * sends to its peer directly may add an entry to the kernel's neighbour table, which the whole machine shares. So there
+ * is a limit to how many of these pairs are under way together: the number of entries that --probe may add
+ * (ibh_probe_room()), but at least one. When a pair is finished, its entry is deleted, and the next pair begins.
  */
 #pragma once
 
