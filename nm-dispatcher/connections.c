@@ -67,8 +67,8 @@ static void on_bus(GObject *source, GAsyncResult *result, gpointer data)
     g_clear_object(&bus);
 }
 
-/* Returns the client; NULL if the bus cannot be reached, or if there is no answer within this time. The client and
- * pending calls live until the process ends. */
+/* Returns the client; NULL if the bus cannot be reached, if libnm cannot make a client, or if there is no answer within
+ * this time. The client and pending calls live until the process ends. */
 static NMClient *wait_for_client(guint milliseconds)
 {
     Question *question = g_new0(Question, 1);
@@ -126,7 +126,7 @@ static void note_prunes(NMActiveConnection *active, IbhManager *manager)
 }
 
 /* Returns the word with which nmcli finds this connection: its name, or its UUID if several connections have the name.
- * By a name that several connections have, nmcli takes the first of them, even if another one is active. */
+ * If several have the name, nmcli takes the first of them, even if another one is active. */
 static const char *name_connection(NMClient *client, NMActiveConnection *active)
 {
     const GPtrArray *all = nm_client_get_connections(client);

@@ -3,8 +3,8 @@
  * --check: the questions that we ask the kernel, and the findings. Findings come from the kernel's answers, from the
  * plan, and from what was read of this host, for example foreign rules and routes, NICs with their addresses and
  * neighbours, managers and scripts. From each address of a rail, we follow one packet into every piece of the address's
- * zones (questions.c has the exceptions). Packets of one NIC for which the same rule and route decide form a class (see
- * add_question()), and the kernel is asked about one packet of each class. Pure.
+ * zones (questions.c has the exceptions). Packets that are alike, and for which the same rule and route decide, form a
+ * class (add_question() says what makes packets alike). The kernel is asked about one packet of each class. Pure.
  */
 #pragma once
 
@@ -17,34 +17,39 @@
 #include "plan/plan.h"
 
 typedef enum {
-    IBH_ASK_LEAVES,  /* from an address of this host, nearly always a rail's, to another host */
+    IBH_ASK_LEAVES,  /* from an address of this host, nearly always a rail's, to another host; or to a single address
+                        on a NIC that is no candidate, such as lo (cut_world() in pieces.c) */
     IBH_ASK_ARRIVES, /* from another host to a rail's address, coming in through the rail */
     IBH_ASK_LOCAL,   /* from a rail's address to an address of this host */
-    IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet */
+    IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet; in fixes.c, to any piece */
 } IbhQuestionKind;
 
-/* How well a packet goes. IBH_RIGHT needs no finding; the other grades have findings of severity info, warning and
- * error. That we "note" a packet or its route means that the grade is IBH_NOTED. A packet "goes wrong" if its grade is
- * IBH_DOUBTFUL or IBH_WRONG. */
+/* How well a packet goes. IBH_RIGHT needs no finding. Each other grade stands for a severity of findings: info, warning
+ * and error, in this order (`severities` in verdict.c). That we "note" a packet or its route means that the grade is
+ * IBH_NOTED. A packet "goes wrong" if its grade is IBH_DOUBTFUL or IBH_WRONG. */
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
 typedef struct IbhQuestion {
     IbhQuestionKind kind;
-    const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
+    const IbhNic *nic;   /* the NIC that has the source address (IBH_ASK_ARRIVES: the destination; IBH_ASK_UNBOUND: the
+                            subnet). Two exceptions: NULL in find_harm() (fixes.c); any NIC in would_answer()
+                            (wires.c) */
     IbhPrefix piece;     /* the piece in which the other host lies; for IBH_ASK_LOCAL, the destination alone */
-    gboolean is_foreign; /* we leave the packet to foreign rules (ibh_nic_leaves_to_others()) */
+    gboolean is_foreign; /* IBH_ASK_LEAVES: we leave the packet to foreign rules (ibh_nic_leaves_to_others()) */
     /* For a packet from an address without a subnet to a host on the address's link: the length of the link's prefix
      * (ibh_check_find_link_prefix()). 0 for all other packets, and if a zone covers that prefix. */
     guint link_length;
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index (in IbhCheck.questions) of the question that is asked for this class */
-    /* The result of the walk through the model `actual` (IbhCheck). Unless the kind is IBH_ASK_ARRIVES,
-     * ibh_check_judge() may replace this result. If the kernel names a route of another type or through another NIC,
-     * and we have read that route, the kernel's route replaces the walk's, unless the walk delivers the packet to this
-     * host. If `got` then agrees with the kernel, and the packet goes wrong, the packet is also walked through the
-     * model `repaired`: if it goes another way there than in `actual`, and still goes wrong, `got` becomes the result
-     * of that walk. */
+    /* The result of the walk through the model `actual` (IbhCheck). For IBH_ASK_ARRIVES, it stays so. For the other
+     * kinds, ibh_check_judge() takes two steps, each of which may change `got`:
+     * 1. If the kernel names a route of another type or through another NIC (agrees() in verdict.c), and we have read
+     *    that route, the kernel's route replaces the walk's, unless the walk delivers the packet to this host.
+     *    `got.rule` stays.
+     * 2. If `got` now agrees with the kernel, and the packet goes wrong, the packet is also walked through the model
+     *    `repaired`. If it goes another way there than in `actual`, and still goes wrong, `got` becomes the result of
+     *    that walk. */
     IbhTrace got;
     /* ibh_check_judge() sets the members from here on, after the kernel has answered. For the kind IBH_ASK_ARRIVES,
      * `grade` is the grade of `got` (ibh_question_grade()). For the other kinds, too, with these exceptions:
@@ -56,19 +61,22 @@ typedef struct IbhQuestion {
     IbhGrade grade;
     gboolean small_mtu; /* the way is right, but the MTU of the packet's route is smaller than that of the packet's
                            route in the model `ideal` or, if there is no such route or it has no MTU, smaller than the
-                           NIC's. Only for IBH_ASK_LEAVES, and for foreign routes that are not cached */
+                           NIC's. Only for IBH_ASK_LEAVES, and only with a foreign route that is not cached */
     IbhOwner owner;     /* the foreign rule or route that causes a grade other than IBH_RIGHT; empty if we know none */
     gboolean is_explained;        /* a finding about the packet exists, and no second finding is needed */
-    gboolean right_when_repaired; /* the packet goes wrong, but does not in the model `repaired`. So the cause is that
-                                     our rules or routes are missing, altered or stale, or that a link has our mark as
-                                     its group (--apply does not change the group; see the finding link-group) */
+    gboolean right_when_repaired; /* the packet goes wrong now, but not in the model `repaired`; nevertheless, `grade`
+                                     is IBH_RIGHT. The cause is that our rules or routes are missing, altered or stale,
+                                     or that a link has our mark as its group. --apply does not change the group; see
+                                     the finding link-group */
 } IbhQuestion;
 
-/* A prefix, without the smaller pieces inside. The same rules and routes, of those that we have read, decide for all
- * addresses of the piece, except for addresses that no other host can have. */
+/* A prefix, without the smaller pieces inside. Of the rules and routes that we have read, the same ones decide about
+ * packets from one source to all addresses of the piece. There are three exceptions: addresses that no other host can
+ * have, fe80::/10, and prefixes that only old rules of ours name. */
 typedef struct {
     IbhPrefix prefix;
-    IbhIp host;             /* an address of the piece that another host can have, outside of the smaller pieces */
+    IbhIp host;             /* an address of the piece, outside of the smaller pieces and of the addresses that no
+                               other host can have */
     gboolean asked_unbound; /* there is a question of the kind IBH_ASK_UNBOUND about this piece already */
 } IbhPiece;
 
@@ -93,7 +101,7 @@ typedef struct IbhCheck {
     guint8 neutral;      /* IPv4: the IP protocol with which we ask the kernel: of ICMP, TCP and UDP, the one that the
                             fewest rules name */
 
-    const GPtrArray *plan; /* IbhOp *: what --apply would do */
+    const GPtrArray *plan; /* IbhOp *: what --apply would do if it left held NICs alone */
     const GArray *missed;  /* IbhKnownRail: missing rails (check/missing.h) */
     GPtrArray *findings;   /* IbhFinding * */
     guint tried;           /* for how many owners we have looked for a fix */
@@ -106,16 +114,16 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
 void ibh_check_free(IbhCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
 
-/* Adds findings once the questions are answered. `plan` is what --apply would do; `missed` has the missing rails.
- * `findings` already has the findings about RDMA ports, which may explain other findings. The check borrows all
- * three. */
+/* Adds findings once the questions are answered. `plan` is what --apply would do if it left held NICs alone; `missed`
+ * has the missing rails. `findings` already has the findings about RDMA ports, which may explain why a rail is missing.
+ * The check borrows all three. */
 void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *missed, GPtrArray *findings);
 
 /* Adds findings about sections of the configuration that match no interface and no missing rail. */
 void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed,
                               GPtrArray *findings);
-/* Returns how many letters have to be inserted, removed or replaced to turn `word` into `name`; G_MAXUINT if one of the
- * two has more than 32. */
+/* Returns how many letters at least have to be inserted, removed or replaced to turn `word` into `name`; G_MAXUINT if
+ * one of the two has more than 32 letters. */
 guint ibh_text_count_slips(const char *word, const char *name);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
@@ -123,16 +131,16 @@ gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* For an address that has no subnet, sets `ret_prefix` to the shortest prefix that contains the address and that the
  * main table routes on link through the address's NIC. Such a prefix is the network on the NIC's wire. The default
- * route does not count. FALSE if there is no such route, or if the address has a subnet. */
+ * route and routes to single hosts do not count. FALSE if there is no such route, or if the address has a subnet. */
 gboolean ibh_check_find_link_prefix(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
-/* TRUE if the NIC has an address of this family for which we want rules and routes. */
+/* TRUE if IbhNic.programmed has an address of this family. */
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
 /* TRUE if foreign rules route packets from this address to `to`: the pair with the longest prefix that contains `to`
  * decides. If no pair's prefix contains `to`, TRUE if the address has pairs, and foreign rules route all of them. */
 gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
 /* TRUE if the check asks about packets from this address of the NIC to other hosts. */
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from);
-/* Returns the first address of the NIC in whose subnet `ip` lies, or NULL. The snapshot owns the address. */
+/* Returns the NIC's first address in whose subnet `ip` lies, or NULL. The snapshot owns the address. */
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all our rules and routes ---- */
@@ -147,26 +155,27 @@ typedef enum {
     IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want */
 } IbhModelKind;
 
-/* Returns one local route (IbhRoute) to each address for which ibh_address_is_in_local() is TRUE. */
+/* Returns one local route (IbhRoute) to each address for which ibh_address_is_in_local() is TRUE. The caller frees the
+ * array. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* TRUE for a VRF and its ports: the kernel keeps the routes to their addresses in the table of the VRF. */
 gboolean ibh_link_is_in_vrf(const IbhSnapshot *snapshot, const IbhLink *link);
 /* TRUE if the kernel has, or should have, a route to this address in table local. A link that is down may keep IPv6
  * addresses (keep_addr_on_down), but not their routes. */
 gboolean ibh_address_is_in_local(const IbhSnapshot *snapshot, const IbhAddress *address);
-/* Adds the snapshot's rules and routes; unless `with_ours`, only foreign rules and routes. */
+/* Adds the snapshot's rules and routes; without `with_ours`, adds only foreign rules and routes. */
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean with_ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
-/* Walks a packet through the model `actual`: from this address of the NIC to a host of the first piece that the prefix
- * covers. Sets `ret_question` to a question about this packet, with the trace of the walk, but without a grade. The
- * kernel is not asked. FALSE if the prefix covers no piece. */
+/* Walks a packet through the model `actual`: from this address of the host to the IbhPiece.host of the first piece that
+ * the prefix covers. Sets `ret_question` to a question about this packet, with this NIC and the trace of the walk, but
+ * without a grade. The kernel is not asked. FALSE if the prefix covers no piece. */
 gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
                              IbhQuestion *ret_question);
 
-/* Loops over the routes of the facts, then over those of the snapshot; `break` ends the loop over one list only.
- * The facts come first because they have whole tables in the kernel's order, and among routes with the same prefix and
- * metric the first counts. */
+/* Loops over the routes of the facts, then over those of the snapshot; `break` ends the loop over one list only. Routes
+ * that both lists have, such as connected routes of main, come twice. The facts come first because they have whole
+ * tables in the kernel's order, and among routes with the same prefix and metric the first counts. */
 #define IBH_EACH_ROUTE(x, check)                                                                                       \
     for (int x##_list = 0; x##_list < 2; x##_list++)                                                                   \
         IBH_EACH (const IbhRoute, x, x##_list ? (check)->rails->snapshot->routes : (check)->facts->routes)
@@ -175,11 +184,12 @@ gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const Ibh
  * rule for main (IBH_PRIORITY_MAIN) or a higher number. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
 
-/* TRUE if the kernel made the entry without asking: on a link without ARP or without hardware addresses, or for a
- * multicast or broadcast address. */
+/* wires.c: TRUE if the kernel made the entry without asking: on a link without ARP or without hardware addresses, or
+ * for a multicast or broadcast address. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 
-/* TRUE if the packet's grade is not IBH_RIGHT, and `owner` is the packet's owner; both may be empty. */
+/* fixes.c: TRUE if the packet's grade is not IBH_RIGHT, and `owner` is the packet's owner. An empty `owner` stands for
+ * packets without an owner. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
@@ -191,7 +201,7 @@ IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix
 
 /* ---- say.c: owners, and where a packet goes, in words; the caller frees the texts ---- */
 
-/* "rule 100: from all lookup 700"; "" for no owner */
+/* "rule 100: from all lookup 700", "route …" or "cached route …"; "" for no owner */
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 /* "sudo ip -4 rule del priority 100 from all lookup 700"; the owner must not be empty */
 char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner);
@@ -200,7 +210,7 @@ char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* "172.16.34.2 leaves through ib0" */
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question);
-/* "172.16.34.2 to 10.50.0.0/16 has mtu 1400" */
+/* "172.16.34.2 to 10.50.0.0/16 has mtu 1400": the metrics of the packet's route; the packet must have a route */
 char *ibh_question_metrics_text(const IbhQuestion *question);
 /* "but 172.16.34.0/26 through eth0: route …", to append to a text that says where the NIC's other packets go */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
@@ -212,9 +222,9 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question);
 
 /* If there is a finding with this code and owner, adds the NIC, if `nic` is not NULL, to that finding, and drops
  * `remedy` and the message. If there is none, makes a new finding about the NIC (NULL: the host). The new finding has
- * the severity of the code's first row in ibh_rows and, if `remedy` is empty, that row's remedy. If `owner` is NULL,
- * always makes a new finding; if `owner` is "", all NICs share one finding of this code. Takes over the strings of
- * `remedy`. Returns the finding. */
+ * the severity of the code's first row in ibh_rows. If `remedy` is empty, the text of that row's remedy becomes its
+ * advice. If `owner` is NULL, always makes a new finding; if `owner` is "", all NICs share one finding of this code.
+ * Takes over the strings of `remedy`. Returns the finding. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
                                   IbhRemedy remedy, const char *format, ...);
@@ -227,7 +237,8 @@ void ibh_check_judge_ours(IbhSubject *about);
 /* If lines of the script route rails, adds a finding about these lines. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
 /* Judges a missing rail, or a rail that is down or has no carrier. Adds a finding or, if there is a finding about the
- * rail's port that explains why, adds the rail to that finding. */
+ * rail's port that explains why, adds the rail to that finding. Does nothing if the user asks about other interfaces
+ * only. */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed);
 
 /* Looks for the first packet of the kind IBH_ASK_LEAVES from the rail to one of its subnets, and returns the table of
@@ -253,14 +264,15 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known);
 /* Returns the rail's PCI address, "0000:81:00.1"; NULL if not known, or not on PCI. The caller frees it. */
 char *ibh_known_pci(const IbhKnownRail *known);
-/* If the rail is usable, serves no address of this family now, and the family is not switched off: returns an address
- * of this family that the state remembers. Returns NULL in all other cases, and if the state remembers none. */
+/* If the NIC is a usable rail, serves no address of this family now, and the family is not switched off: returns an
+ * address of this family that the state remembers for the NIC; NULL if the state remembers none. Returns NULL in all
+ * other cases. */
 const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family);
 
-/* TRUE if the prefix lies in a subnet of a rail. */
+/* TRUE if the prefix is a subnet of a rail, or lies in one. */
 gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix);
 
-/* ---- grades.c, fixes.c: from a packet that goes wrong to its owner, and how to delete the owner ---- */
+/* ---- grades.c, fixes.c: from a packet that is not right to its owner, and how to delete the owner ---- */
 
 /* TRUE if both packets are refused, or if their routes have the same type, link, gateway and next hops. */
 gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b);
@@ -270,9 +282,9 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* TRUE for a bridge, tunnel or other virtual link (`soft` in grades.c) that is not a candidate, and has no port that
  * leads to a wire: the link's packets reach no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
-/* TRUE if an IPv4 packet leaves through a gateway of another rail, and the effective rp_filter is 1 on the packet's own
- * rail (that of its source address): if the answer comes in through the packet's own rail, the kernel drops the answer.
- * FALSE if foreign rules route the packet, and for a multipath route. */
+/* TRUE if an IPv4 packet of the kind IBH_ASK_LEAVES leaves through another rail, via a gateway, and the effective
+ * rp_filter is 1 on the packet's own rail (that of its source address): if the answer comes in through the packet's own
+ * rail, the kernel drops the answer. FALSE if we leave the packet to foreign rules, and for a multipath route. */
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 

@@ -14,7 +14,7 @@ typedef struct {
     const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nm.so found that
                            NetworkManager has a state file for the netdev, but does not configure the netdev */
     char *connection;   /* the manager's name for the configuration of this netdev; NULL: unknown, or none */
-    gboolean prunes4;   /* deletes foreign IPv4 routes through this netdev, in all tables */
+    gboolean prunes4;   /* deletes other programs' IPv4 routes, also ours, through this netdev, in all tables */
     gboolean prunes6;   /* the same for IPv6 */
     char *inactive;     /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
     char *remedy;       /* what to do about `inactive`; NULL: the remedy of the row hook-inactive in rows.c */
@@ -41,7 +41,8 @@ typedef struct {
     GArray *no_ipv6;    /* int: ifindexes of the rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
     int hash_policy;    /* net.ipv4.fib_multipath_hash_policy; 0 also if unknown */
-    gboolean watched;   /* --watch runs; FALSE also for a copy (--sysfs), which cannot tell */
+    gboolean watched;   /* --watch runs; FALSE also if we cannot tell: for a copy (--sysfs), and in a network namespace
+                           other than that of process 1 */
     gboolean will_watch;     /* the service of --watch is enabled */
     const char *start_watch; /* what a person does to start --watch, in the words of a remedy; NULL: not known */
 } IbhFacts;

@@ -8,7 +8,8 @@
 #define LENGTHS 129 /* the possible lengths of a prefix: 0 to 128 */
 #define RULES (-1)  /* stands for a table's number in the keys of the lists of rules */
 
-/* The key of a list of routes, or of rules (`table` is RULES). */
+/* The key of a list of routes, with their table and destination; or of a list of rules, with RULES as the `table`, and
+ * the rules' source as the `prefix`. */
 typedef struct {
     gint64 table;
     IbhPrefix prefix;
@@ -199,7 +200,7 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* TRUE if a next hop of the route can be used. Dead next hops do not count; if `bound` is not 0, those on other links
  * do not count, either. Only a unicast route needs its link up and, if the kernel ignores routes of links without
- * carrier, also carrier. A link that the snapshot lacks counts as up. */
+ * carrier, also carrier. A link that the snapshot lacks counts as up, with carrier. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -347,9 +348,9 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
-        /* If a look-up names the link `bound`, IPv4 uses only routes through this link. IPv6 does so only if the
-         * look-up also has a bound socket, or has no source address; but look-ups of RDMA that name a link have a
-         * source address, and no socket. */
+        /* If a look-up names the link `bound`, IPv4 ignores routes that lead only through other links. IPv6 ignores
+         * them only if the look-up also has a bound socket, or has no source address; but look-ups of RDMA that name a
+         * link have a source address, and no socket. */
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown) { /* which route of the table does the throw route hide? */

@@ -11,7 +11,8 @@
 
 typedef struct IbhFib IbhFib;
 
-/* The rule or route that causes a finding. At most one member is set; if there is no owner, both are NULL. */
+/* The rule or route that causes a finding, or that walks ignore (ibh_fib_set_without()). At most one member is set; if
+ * there is no owner, both are NULL. */
 typedef struct {
     const IbhRule *rule;
     const IbhRoute *route;
@@ -22,7 +23,7 @@ typedef struct {
     const IbhRule *rule;     /* the rule whose table has the route, or that refuses the packet; NULL: no rule decides */
     const IbhRule *jump;     /* the first goto that the walk followed; NULL: none */
     const IbhRoute *thrower; /* the first throw route that hid another route of its table; NULL: none */
-    const IbhRoute *thrown;  /* the route that `thrower` hid */
+    const IbhRoute *thrown;  /* the route that `thrower` hid; NULL: none */
     const IbhRoute *route;   /* the route of the packet; NULL: the rule refuses, or no rule decides */
     const IbhLink *passed;   /* the first link whose group made a rule of ours suppress a route; NULL: none */
     gsize unknown;    /* identifies the set of rules on the way that only the kernel can evaluate; 0: there are none */
@@ -47,13 +48,15 @@ void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 void ibh_fib_regroup(IbhFib *fib);
 
 /* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. A packet without a
- * source address has only zeros in packet->from.bytes. With packet->iif, the packet comes in through that link. With
- * packet->bound, rules with that link as oif match, and IPv4 follows only routes through that link. */
+ * source address has only zeros in packet->from.bytes, and the family of packet->to in packet->from.family. With
+ * packet->iif, the packet comes in through that link. With packet->bound, rules with that link as oif match, and IPv4
+ * ignores routes that lead only through other links. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
-/* Returns the best usable route to `to` in a table: the longest prefix wins, then the lowest metric. NULL if there is
- * none. A unicast route is usable if one of its next hops is alive, on a link that is up and, if the kernel ignores
- * routes of links without carrier, has carrier. Throw routes count; cached routes do not, nor do those that walks
- * ignore (ibh_fib_set_without()). If `bound` is not 0, routes that lead only through other links do not count. */
+/* Returns the best usable route to `to` in a table: the longest prefix wins, then the lowest metric; find_route() in
+ * fib.c has an exception for nexthop objects. NULL if there is none. A unicast route is usable if one of its next hops
+ * is alive, on a link that is up and, if the kernel ignores routes of links without carrier, has carrier. Throw routes
+ * count; cached routes do not, nor do those that walks ignore (ibh_fib_set_without()). If `bound` is not 0, routes that
+ * lead only through other links do not count. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
 /* TRUE if the rule matches the packet. A rule for VRFs, or with a selector that we do not know, never matches. */

@@ -24,14 +24,15 @@ typedef struct {
     IbhSeverity severity; /* for the worst interface */
     const char *code;     /* never changes between versions */
     char *owner; /* what is to blame, in words, such as a rule, a route, a sysctl or a peer; NULL: the NIC or the host
-                    itself. Findings with the same code and owner are merged; IbhRow.owner says when those with NULL
-                    are merged */
+                    itself. --check merges findings with the same code and owner; IbhRow.owner says when it merges
+                    those with NULL */
     char *message;
     char *fix;    /* a command that solves this problem, can be pasted as it is, and does no harm; NULL: none */
     char *advice; /* a step for a person; NULL: none */
 } IbhFinding;
 
-/* What to do about a finding: see IbhFinding. `fix` may still lack sudo, which the functions below add. */
+/* What to do about a finding: see IbhFinding. `fix` may still lack sudo, which the functions below add. A remedy is
+ * empty if both members are NULL. */
 typedef struct {
     char *fix, *advice;
 } IbhRemedy;
@@ -41,8 +42,8 @@ IbhRemedy ibh_remedy_advice(const char *format, ...);
 
 /* Returns the value of a word; the caller frees the value. */
 typedef char *IbhValueOf(gconstpointer of, const char *word);
-/* Returns a text such as "{port} is {state}" with each word in braces replaced by its value (a NULL value by ""). The
- * caller frees the text. NULL if `text` is NULL. `of` is passed to `value_of`. */
+/* Returns a copy of `text`, such as "{port} is {state}", with each word in braces replaced by its value (a NULL value
+ * by ""). The caller frees the copy. NULL if `text` is NULL. `of` is passed to `value_of`. */
 char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of);
 
 /* Returns the command (or several: "A; B") with sudo where necessary, so that a person can paste the text; NULL if

@@ -31,9 +31,10 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* TRUE if the rule selects no subnet of a rail, nor a part of one, and the rule's table leads to other networks, too.
- * Then the host may need the rule, and only the route `wrong` is to blame. FALSE if another rule also leads to the
- * table, because that rule may need the route `wrong`. */
+/* TRUE if three things are true: the rule selects no subnet of a rail, nor a part of one; no other rule leads to the
+ * rule's table; and besides the route `wrong`, the table has a route to a network outside of the rails' subnets. Then
+ * the host may need the rule, and only `wrong` is to blame. If another rule also leads to the table, that rule may need
+ * `wrong`. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
@@ -51,7 +52,7 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* Returns the turn that led a packet past the right route; an empty owner if there is none. A turn is a goto or a throw
+/* Returns the turn that led a packet past another route; an empty owner if there is none. A turn is a goto or a throw
  * route. Walks the packet without the first goto, then also without the second, and so on, and at last also without the
  * throw route. Once the packet goes another way, the turn that was left out last is to blame. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
@@ -99,9 +100,10 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 
 /* ---- what may be deleted ---- */
 
-/* TRUE if the owner is a rule from, or a route to, a rail's subnet or a part of it, was probably made by hand, and can
- * be deleted by a command that deletes nothing else. A cached route may always be deleted, because the kernel learns
- * the route again. */
+/* TRUE for a cached route, because the kernel learns the route again. TRUE for any other owner if it is a rule from, or
+ * a route to, a rail's subnet or a part of one; was probably made by hand; and can be deleted by a command that deletes
+ * nothing else. But FALSE for a rule whose priority is IBH_PRIORITY_MAIN or a higher number, for a rule to which a goto
+ * leads, and for a route of table local. */
 static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
@@ -121,7 +123,8 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     if (rule->priority >= IBH_PRIORITY_MAIN || (rule->selectors & ~(guint)IBH_SELECT_TO) || rule->l3mdev)
         return FALSE;
     /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches. So the
-     * first rule with this family, priority and source must be the owner, or equal to the owner. */
+     * first rule with this family, priority and source must be the owner, or equal to the owner. The loop ends there,
+     * but it has met each goto that leads to the owner, because a goto comes before its target. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->action == FR_ACT_GOTO && other->family == rule->family && other->target == rule->priority)
             return FALSE; /* the goto leads to this rule, and without a target, the kernel would ignore the goto */
@@ -174,13 +177,13 @@ static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp
 
 /* What the fix does to one packet. Both traces are walks through the model `repaired`. */
 typedef struct {
-    IbhQuestion packet; /* with its present trace */
+    IbhQuestion packet; /* `got` is its trace before the fix */
     IbhTrace then;      /* its trace after the fix */
 } Effect;
 
 /* Walks a packet first as after the fix (effect->then), then as before the fix (effect->packet.got). FALSE if the fix
- * does not change the answer (ibh_trace_is_same_answer()). Most packets meet nothing that the fix deletes, and need no
- * walk. */
+ * does not change the answer (ibh_trace_is_same_answer()). Most packets meet nothing that the fix deletes: for these,
+ * returns FALSE without a walk, and sets no trace. */
 static gboolean find_change(const IbhCheck *check, Effect *effect)
 {
     IbhQuestion *packet = &effect->packet;
@@ -206,9 +209,10 @@ static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
 }
 
 /* Finds a packet of this host that the fix would change, and that no question is about. The packet is from one of the
- * host's addresses, or without a source. A packet from an address does not count if the fix changes it in the same way
- * as the packet without a source to the same piece: if the latter packet has a question, find_next_owner() has judged
- * the change; if not, the latter packet is the harm. FALSE if the fix changes no such packet. */
+ * host's addresses, except link-local and loopback addresses, or it has no source. A packet from an address does not
+ * count if the fix changes it in the same way as the packet without a source to the same piece: if the latter packet
+ * has a question, find_next_owner() has judged the change; if not, the latter packet is the harm. FALSE if the fix
+ * changes no such packet. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     /* A host may have thousands of addresses: into each piece, walk packets only from those that the fix may affect. */
@@ -263,9 +267,9 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 }
 
 /* TRUE if this host forwards packets, and these packets may meet `gone`. We do not know their sources, so they may meet
- * a rule that is not for a single source, and a route in a table to which such a rule leads, unless the rule is
- * expected (ibh_rule_is_expected()). Any other `gone` changes forwarded packets only in the same way as packets without
- * a source, which find_harm() has examined. */
+ * any rule that is not for a single source, and any route in a table to which such a rule leads. A single source is
+ * taken to be an address of this host. If only expected rules (ibh_rule_is_expected()) lead to a route, forwarded
+ * packets meet the route like packets without a source, which find_harm() has examined: then FALSE. */
 static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;

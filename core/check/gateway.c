@@ -10,10 +10,10 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* TRUE if a unicast route leads through this NIC to a prefix that is none of the NIC's subnets, such as /0. A prefix
- * does not count if its first address belongs to this host, because the kernel makes such routes to the host's own
- * addresses. Link-local prefixes do not count. Prefixes that are not unicast (ibh_ip_is_unicast()) do not count,
- * either, except for /0. */
+/* TRUE if a unicast route of this family leads through this NIC to a prefix, such as /0, that is none of the NIC's
+ * subnets. A prefix does not count if its first address belongs to this host: for IPv6, the kernel makes a unicast
+ * route even to the host's own address, if the address has the prefix length 128. Link-local prefixes do not count.
+ * Prefixes that are not unicast (ibh_ip_is_unicast()) do not count, either, except for /0. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {
@@ -29,9 +29,10 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* For a NIC through which no route leads further (leads_further()): returns why the NIC reaches one peer at most; NULL
- * if it may reach more. That the NIC's subnets have room for one peer only is a reason only with manage=yes and
- * gateway=auto; on other rails, such a subnet is that of an ordinary cable. */
+/* Returns why a NIC through which no route leads further (leads_further()) needs a gateway; NULL for no reason. There
+ * are two reasons. Either none of the NIC's addresses of this family has a subnet. Or, with manage=yes and
+ * gateway=auto, each of their subnets has room for one peer only (ibh_prefix_has_one_peer()). Without these two
+ * settings, such a subnet is that of an ordinary cable. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean expects_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
@@ -56,7 +57,8 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* TRUE if gateway= names a gateway of this family, the NIC is up, and we want rules of this family for the NIC. */
+/* TRUE if the NIC is up, we want rules of this family for the NIC (ibh_nic_programs_family()), and gateway= names a
+ * gateway of this family. It does not matter here whether the NIC can reach that gateway. */
 static gboolean has_named_gateway(const IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -69,8 +71,8 @@ static gboolean has_named_gateway(const IbhSubject *about)
            (is_address || settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET));
 }
 
-/* TRUE if the gateway that gateway= names is an address of this host. This is so on the router if all hosts, and the
- * router, have the same configuration file. */
+/* TRUE if the gateway that gateway= names is an address of this host: for example, this host is the router, and has
+ * the same configuration file as the hosts around it. */
 static gboolean is_gateway_itself(const IbhSubject *about)
 {
     IbhIp gateway;
@@ -79,10 +81,10 @@ static gboolean is_gateway_itself(const IbhSubject *about)
            ibh_rails_is_own_gateway(about->check->rails, about->nic, &gateway);
 }
 
-/* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
- * a gateway, if a remote= has no via, or if the rail reaches one peer at most (why_no_room()). But if this host is
- * itself the gateway that gateway= names, the rail needs a gateway only for a remote= without via. A rail that is down,
- * or for which we want no rules of this family, needs no gateway. */
+/* Returns why the rail lacks a gateway that it needs in this family; NULL if it lacks none. A rail that is down, or for
+ * which we want no rules of this family, needs no gateway. Any other rail needs a gateway if gateway= names one, if a
+ * remote= has no via, or if why_no_room() returns a reason. But if this host is itself the gateway that gateway= names,
+ * the rail needs a gateway only for a remote= without via. */
 static const char *why_no_gateway(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -112,6 +114,7 @@ static const char *why_no_gateway(const IbhSubject *about)
     return why_no_room(nic, family);
 }
 
+/* If why_no_gateway() has a reason, ibh_gateway_is_missing() reports that reason instead. */
 gboolean ibh_gateway_is_this_host(IbhSubject *about)
 {
     return is_gateway_itself(about) && !why_no_gateway(about);
@@ -158,8 +161,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* With severity info, the text appears as an exception in the rail's line of the report; then we give a text only
-     * if the way leads through another candidate. */
+    /* `says` is the rail's text (IbhFinding.says). With severity info, it appears as an exception in the rail's line of
+     * the report, and we give it only if the link of the route, or of its first next hop, is that of a candidate. */
     says = loses_answers              ? g_strdup_printf("%s: %s", way, why)
            : through && through->rank ? ibh_question_exception_text(check, question)
                                       : NULL;
@@ -175,11 +178,11 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
 }
 
 /* TRUE if the rail's packets to other networks leave through another NIC: by the main table, or by a foreign rule, such
- * as a VPN's, that comes before main or before the rail's own default. We walk one packet to a host that no rule or
- * route names (the piece /0). The packet is from the first address of the rail for which ibh_others_lead_out() is
- * FALSE, because foreign rules route what the skipped addresses send. FALSE if another row has a finding about the
- * gateway. Also FALSE if the rail should have a default of its own, and one of two things holds: --apply has something
- * to do, or gateway= names a gateway (then questions.c asks about the default). */
+ * as a VPN's, that comes before the rule for main or before the rail's own default. FALSE if another row has a finding
+ * about the gateway. If the rail should have a default of its own, FALSE in two more cases: --apply has something to
+ * do, which may change the way; or gateway= names a gateway, and then questions.c asks about the default. In all other
+ * cases, walks one packet to a host that no rule or route names (the piece /0). The packet is from the first address of
+ * the rail for which ibh_others_lead_out() is FALSE: foreign rules route what the skipped addresses send. */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -208,9 +211,9 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 #define GATEWAYS_NAMED 4 /* we name at most this many for one address: a routing protocol may have hundreds of them */
 
 /* TRUE if the subject's route, a route of main, sends packets from the subject's address to a network behind a gateway
- * of another rail, and no finding about this rail has named the gateway yet. Defaults, multipath and cached routes do
- * not count, nor do networks in the rail's subnets or remote=, about which --check asks anyway. FALSE once
- * GATEWAYS_NAMED gateways have been named for this address. */
+ * of another rail. Defaults, multipath and cached routes do not count. Networks in the subnets or remote= of the
+ * subject's rail do not count, either, because --check asks about them anyway. Also FALSE if a finding about the
+ * subject's rail has named the gateway already, or if GATEWAYS_NAMED gateways have been named for the address. */
 gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Grades the way of a packet. To this end, compares the packet's trace (`got`) with its trace through the model
- * `ideal`: the way that the packet would go if everything were as it should be.
+ * Grades the way of a packet. For a packet to another host, compares the packet's trace (`got`) with its trace through
+ * the model `ideal`: the way that the packet would go if everything were as it should be.
  */
 #include "check/check.h"
 #include "plan/want.h"
@@ -16,6 +16,7 @@ gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b)
 
     if (!one || !other)
         return one == other;
+    /* Equal lists of next hops are the same list in the pool (ibh_pool_keep()), so we compare pointers. */
     return one->type == other->type && one->ifindex == other->ifindex && one->hops == other->hops &&
            ibh_ip_equal(&one->gateway, &other->gateway);
 }
@@ -32,8 +33,8 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b)
 
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
 {
-    /* `soft`: kinds of links without a wire of their own. `guests`: kinds of ports that lead to no wire, but to a guest
-     * or a tunnel, or nowhere (dummy). */
+    /* `soft`: kinds of links without a wire of their own. `guests`: kinds of ports that lead to a guest, to a tunnel or
+     * nowhere (dummy), and so to no wire. */
     static const char *const soft[] = {"bridge", "dummy", "ifb",    "tun", "vxlan",  "geneve", "wireguard",
                                        "ipip",   "gre",   "gretap", "sit", "ip6tnl", "vti",    NULL},
                              *const guests[] = {"dummy", "tun", "veth", "vxlan", "geneve", "gretap", NULL};
@@ -50,7 +51,7 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
 }
 
 /* Grades a packet that leaves through its own NIC. `ideal` is the packet's trace through the model `ideal`. `near` is
- * the NIC's address in whose subnet the destination lies, or NULL. */
+ * the NIC's address in whose subnet the destination lies; NULL if there is none. */
 static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                                       const IbhAddress *near)
 {
@@ -60,18 +61,16 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
 
     if (question->is_foreign) /* foreign rules route the packet, so they choose the gateway, too */
         return IBH_RIGHT;
-    /* Without a gateway, a packet to the NIC's subnet is right even if the ideal way differs, unless the ideal way
-     * follows a longer prefix inside the subnet. */
+    /* A route without a gateway, or a multipath route, is right if its way is the ideal one. To the NIC's subnet, it is
+     * also right if the ideal way differs, unless the ideal way follows a longer prefix inside the subnet. */
     if (route->gateway.family == AF_UNSPEC)
         return same || (near && !ideal_is_longer) ? IBH_RIGHT : IBH_DOUBTFUL;
     if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway)) /* the gateway is this host itself */
         return IBH_WRONG;
-    /* A gateway that the ideal way lacks is doubtful, unless the gateway is the destination itself. */
+    /* On another way than the ideal one, a gateway is doubtful, unless the gateway is the destination itself. */
     if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
-    /* We note a route of ours that leads via a gateway into the NIC's own subnet: the route comes from remote=, or is a
-     * copy of a route of the main table. */
-    return near && ibh_route_is_ours(route) ? IBH_NOTED : IBH_RIGHT;
+    return IBH_RIGHT;
 }
 
 /* Grades a packet from a rail's address to another host. `ideal` and `near`: see grade_through_own_nic(). */
@@ -88,20 +87,20 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
      * and sends the packet there directly. This is right if the destination is in the NIC's subnet. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
-    /* We leave the packet to foreign rules. Then an error route may refuse a part of the subnet, or other networks, but
-     * not the whole subnet. A refusal without an error route is wrong. */
+    /* We leave the packet to foreign rules. Then an error route may refuse other networks, or a part of the NIC's
+     * subnet. It is wrong to refuse the whole subnet, or to refuse the packet without an error route. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
-    if (got->refused && ideal->refused && !ideal->route) /* even in the ideal model, no table has a route */
+    if (got->refused && ideal->refused && !ideal->route) /* even in the ideal model, the walk finds no route */
         return IBH_RIGHT;
-    if (got->refused && ideal->refused) { /* in the ideal model, too, an error route of main refuses the packet */
+    if (got->refused && ideal->refused) { /* in the ideal model, too: by an error route of main or default */
         const IbhRemote *remote = near ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
         IbhLookup lookup = question->lookup;
 
         /* We only note an error route to a part of a remote=: the route probably belongs to a program that uses this
-         * part, such as a program for pods. But the error route may refuse only packets of bound sockets, while other
-         * packets take a route through another NIC, such as the route to another rail's subnet. Then the error route
-         * hides that route from bound sockets, which is doubtful. */
+         * part, such as a program for pods. But the error route may refuse only packets of bound sockets, because for
+         * these, IPv4 ignores routes through other NICs, such as the route to another rail's subnet. If the same packet
+         * from a socket that is not bound takes such a route, the grade is IBH_DOUBTFUL. */
         lookup.bound = 0;
         return remote && ideal->route->dst.length > remote->prefix.length && ibh_fib_walk(check->ideal, &lookup).refused
                    ? IBH_NOTED
@@ -110,36 +109,40 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     if (got->refused)
         return IBH_WRONG;
     /* --check also asks about single addresses of this host, such as those on lo (cut_world() in pieces.c). Such an
-     * address may belong to a service. */
+     * address may belong to a service, so we note the kernel's own route to it. Other routes that are not unicast are
+     * wrong. */
     if (route->type != RTN_UNICAST)
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;
     if (ibh_route_leads_through(route, question->nic->link->ifindex))
         return grade_through_own_nic(check, question, ideal, near);
-    if (!ibh_trace_is_same_way(got, ideal)) /* through another NIC, although this is not the ideal way */
+    if (!ibh_trace_is_same_way(got, ideal)) /* not through its own NIC alone, and not the ideal way */
         return IBH_WRONG;
-    /* The source address has no subnet, and main sends the whole network on the address's link (the prefix of length
-     * link_length) through another NIC. */
+    /* The source address has no subnet, and the route sends the whole network on the address's link (the prefix of
+     * length link_length) through another NIC. */
     if (question->link_length && route->dst.length <= question->link_length)
         return IBH_WRONG;
-    if (!near && !question->link_length) /* outside of the subnets, longer prefixes of main win, whatever their NIC */
+    /* Outside of the NIC's subnets, a route of main with a longer prefix rightly wins over remote= and over the rail's
+     * default, whatever NIC it leads through. */
+    if (!near && !question->link_length)
         return IBH_NOTED;
     if (route->hops) /* a multipath route: at least some packets leave through another NIC */
         return IBH_DOUBTFUL;
-    /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose, so we only note the route.
-     * But if a route to a part of the subnet has its gateway inside this part, the route leads onto the other rail's
-     * link: judge it like a route without a gateway. */
+    /* We assume that somebody set a route through a NIC that is not a rail, or a route via a gateway, on purpose, and
+     * only note the route. But if a route through another rail to a part of the subnet has its gateway inside this
+     * part, the route leads onto that rail's link: judge it like a route without a gateway. */
     through = ibh_rails_nic(check->rails, route->ifindex);
     has_gateway_inside =
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
     if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !has_gateway_inside))
         return IBH_NOTED;
-    /* The route leads onto the link of another rail. We only note the route if its destination is exactly a subnet of
-     * that rail, and one of three things holds. Either that subnet has room for one peer only: then the link is a
-     * direct cable. Or there is no `near`. Or that rail has no address in exactly the subnet of `near`, which is
-     * larger: then that rail's address may have a wrong prefix length, which has a finding of its own (prefix-differs).
-     * But if that rail has addresses in both subnets, its route takes a part of the subnet of `near` away from the rail
-     * that the question is about. */
+    /* The route leads onto the link of another rail. If the route's destination is exactly a subnet of that rail, we
+     * only note the route in three cases:
+     * - That subnet has room for one peer only: the link is a direct cable.
+     * - There is no `near`: the route takes no part of a subnet of the packet's own NIC.
+     * - That rail does not also have the subnet of `near`: its address may have a wrong prefix length, which has a
+     *   finding of its own (prefix-differs). If that rail has both subnets, its route takes a part of the subnet of
+     *   `near` away from the rail that the question is about. */
     if (ibh_nic_serves_subnet(through, &route->dst) &&
         (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(through, &near->subnet)))
         return IBH_NOTED;
@@ -160,19 +163,19 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
      * remote=. */
     if (!ibh_nic_address_near(nic, &host.ip) && !(nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)))
         return IBH_DOUBTFUL;
-    /* If a rule before the main table sends a packet for the rails' subnet to a gateway, the packet takes a detour at
-     * best: few hosts of a subnet forward for their neighbours. */
+    /* On another way than the ideal one, a gateway that is not the destination itself is a detour at best: few hosts of
+     * a subnet forward for their neighbours. */
     if (gateway->family && !ibh_trace_is_same_way(got, ideal) && !ibh_ip_equal(gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send the traffic
- * to a wire: through a rail, or through another NIC, which we note. If the main table has no route to the subnet, or
- * only a route with a shorter prefix, such as a default route, we note that, too: the network manager chose so. But if
- * main has a shorter prefix, other than /0, that is an error route, or that a throw route hides (IbhTrace.thrown), no
- * manager chose so: we judge the traffic as if main had a route to the subnet. A longer prefix of the main table is
- * right, through any NIC. */
+ * to a wire: through a rail, or through another NIC, which we note. A longer prefix of the main table is right, through
+ * any NIC. If the main table has no route to the subnet, or only a route with a shorter prefix, such as a default
+ * route, we note that, too: the network manager chose so. But no manager chooses an error route, or a route that a
+ * throw route hides (IbhTrace.thrown). If main has such a route, with any prefix but /0, we judge the traffic as if
+ * main had a route to the subnet. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes the findings of --check, except those about RDMA and about sections of the configuration, in the order in which
- * a report lists them: missing rails; each NIC, and whether its manager deletes our routes; packets; our rules and
- * routes; managers that do not call our hook; scripts with fixed routes. Most come from the rows of rows.c.
+ * Makes the findings of --check in the order in which a report lists them: missing rails, and rails that have lost an
+ * address family; each NIC, and whether its manager deletes our routes; packets; our rules and routes; managers that do
+ * not call our hook; scripts with fixed routes. Most are made by asking the rows of rows.c. The findings about RDMA and
+ * about sections of the configuration, and the finding not-in-force, are made elsewhere (cli/main_io.c).
  */
 #include "check/rows.h"
 
@@ -38,8 +39,9 @@ static void ask_families(IbhSubject *about, int scope)
 }
 
 /* Judges the missing rails whose NIC is gone, or no longer has the status IBH_NIC_RAIL. Then, for each NIC, judges
- * whether it has lost an address family, and whether it is a rail that is down or has no carrier. A rail in this state
- * is missing, too; but if its manager has left the address there, its NIC keeps the status IBH_NIC_RAIL. */
+ * whether it has lost an address family, and whether it is a rail that is down or has no carrier. If the manager leaves
+ * the address on such a rail, the rail's NIC keeps the status IBH_NIC_RAIL: so the first loop skips the rail, although
+ * check->missed may have it, too. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -13,7 +13,8 @@
 #define CACHED_MAX 256   /* the most cached routes that we keep: each adds questions, and may have a finding */
 
 /* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
- * snapshot has. Reads the error routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
+ * snapshot has. Always reads the error routes of main into the snapshot: the facts lack them if main has more than
+ * ROUTES_MAX routes. */
 static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                                  GError **error)
 {

@@ -45,8 +45,8 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
 /* Returns why the hook at `place` cannot run, or may not act when it runs; NULL if we see no reason. In a copy
- * (--sysfs), we do not judge SELinux, nor a link that leads out of the copy, or to a file that not all users may
- * read. */
+ * (--sysfs), we do not judge SELinux. There, we also see no reason (NULL) if the path leads out of the copy, or if not
+ * all users may read the file. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -54,7 +54,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     struct stat file;
     const int looked = ibh_tree_look(tree, place + 1, 0, &file);
 
-    if (looked < 0) /* EXDEV: the link leads out of the copy, or to a file that not all users may read */
+    if (looked < 0) /* EXDEV: the path leads out of the copy, or not all users may read the file */
         return errno == EXDEV ? NULL : g_strdup_printf("%s: %s", place, g_strerror(errno));
     close(looked);
     if (!S_ISREG(file.st_mode) || !(file.st_mode & S_IXUSR) || !ibh_file_check_trusted(&file, place, NULL))
@@ -66,8 +66,8 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-/* What is at a path: nothing (or nothing that we may look at); a link to /dev/null (systemd calls such a link a mask);
- * or anything else, such as a file or any other link. NOTHING is 0, so it counts as FALSE. */
+/* What is at a path: nothing, or something that we may not look at; a link to /dev/null, which systemd calls a mask; or
+ * anything else, such as a file or any other link. NOTHING is 0, so it counts as FALSE. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
 G_GNUC_PRINTF(2, 3)
@@ -88,7 +88,7 @@ static Standing look_for(const IbhTree *tree, const char *format, ...)
     if (looked < 0)
         return NOTHING;
     /* With "", readlinkat() reads the link that was looked at, and fails for anything but a link. `target` has room for
-     * the NUL of `mask`: if the link's text is longer than that of `mask`, another byte stands there. */
+     * the NUL of `mask`: if the link's text is longer than "/dev/null", `target` has another byte in that place. */
     masked = readlinkat(looked, "", target, sizeof target) > 0 && memcmp(target, mask, sizeof mask) == 0;
     close(looked);
     return masked ? MASK : SOMETHING;
@@ -110,8 +110,8 @@ static Standing look_for_unit(const IbhTree *tree, const char *unit)
     return standing;
 }
 
-/* TRUE if systemd starts the unit at boot. We look only at multi-user.target, because the units in this file are
- * enabled for no other target. */
+/* TRUE if systemd starts the unit at boot. We look only at multi-user.target, because the units that we ask about
+ * are enabled for no other target. */
 static gboolean is_enabled(const IbhTree *tree, const char *unit)
 {
     return look_for_unit(tree, unit) == SOMETHING &&
@@ -123,8 +123,9 @@ static gboolean is_enabled(const IbhTree *tree, const char *unit)
  * - D-Bus starts NetworkManager's dispatcher on demand, by the dispatcher's `alias`, a link that exists only if the
  *   unit is enabled. So this service calls hooks if the link exists.
  * - A service without an alias (NULL) starts at boot, and calls hooks while it runs. While it runs, systemd keeps the
- *   link "invocation:UNIT". If the service is enabled but does not run, the host may still be booting
- *   (`will_start`). */
+ *   link "invocation:UNIT".
+ * If the service is enabled but does not run, also sets `will_start`, because the host may still be booting. If the
+ * service is there, but neither masked nor enabled, also sets `by_choice`. */
 static void find_why_inactive(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -150,9 +151,9 @@ static void find_why_inactive(const IbhTree *tree, const char *unit, const char 
     }
 }
 
-/* If the manager does not call our hook, sets the reason. `places` and `units` are the members `hooks` and `units` of
- * the manager's row (see below). Without systemd, we do not know how the service is started, so we do not judge the
- * service. */
+/* If the manager does not call our hook, sets the reason (`inactive`). `places` and `units` are the members `hooks` and
+ * `units` of the manager's row (see below). Without systemd, we do not know how the service is started, so we do not
+ * judge the service. */
 static void find_why_not_called(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
     const char *const *place = places;
@@ -171,14 +172,14 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 
 /* ---- which manager configures a link ---- */
 
-/* Regular expressions for `says` below. NETWORKD matches, up to the path of the link's .network file, if networkd
- * manages the link. NETPLAN: the path is also that of a file that netplan made. MANAGED: NetworkManager manages the
- * link, and may name the UUID of a connection. */
+/* Regular expressions for `says` below. NETWORKD is the beginning of two of them. It matches only if networkd manages
+ * the link, and ends before the path of the link's .network file. NETPLAN matches only if netplan made that file, too.
+ * MANAGED matches if NetworkManager manages the link; its group is the UUID of the connection, if the text has one. */
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
 #define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
 #define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
-/* A name in Python's pickle format: first its length (#), in one byte or in four, of which three are zero; then the
- * name (@). */
+/* A name in Python's pickle format: an opcode; the length of the name (#), after the opcode 0x8c in one byte, after the
+ * opcode X in four bytes, of which three are zero; then the name (@). */
 #define PICKLED "(?:\\x8c#|X#\\x00{3})(@)"
 
 /* The first row whose file says that the manager configures the link wins. So the order of the rows matters:
@@ -232,8 +233,8 @@ static char *fill_in(const char *text, const char *name, const char *number)
     return g_strjoinv(name, rest);
 }
 
-/* TRUE if the text of the manager's file matches `says`: the manager configures the link. Sets the connection; NULL if
- * the text names none. */
+/* TRUE if the text of the manager's file matches `says`: the manager configures the link. If TRUE, sets the connection;
+ * NULL if the text names none. */
 static gboolean configures_link(const char *says, const char *name, const GString *text, char **ret_connection)
 {
     g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
@@ -255,14 +256,16 @@ static gboolean configures_link(const char *says, const char *name, const GStrin
 /* Who wrote a file. */
 typedef enum {
     OF_MANAGER,   /* a manager, in /run: we check neither owner nor mode, but the file must not be a link */
-    OF_ROOT,      /* root: ibh_file_check_trusted() must accept the file and its directory; the file may be a link */
+    OF_ROOT,      /* root: ibh_file_check_trusted() must accept the file and its directory; the file may be a link, but
+                     not the directory */
     OF_HAND,      /* a person: root or our user must own the file, which must not be a link, because our hooks and
                      masks (to /dev/null) are links */
     OF_HAND_HOOK, /* like OF_HAND, but for a program that runs only executable files: the file must be executable */
 } Source;
 
 /* Returns the text of a regular file. NULL if there is no regular file, if the file's owner or mode is wrong for its
- * source, or if the file cannot be read. With a text, sets `ret_public`: TRUE if every user may read the file. */
+ * source, or if the file cannot be read or is larger than 1 MiB. With a text, sets `ret_public`: TRUE if every user may
+ * read the file. */
 static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
@@ -276,8 +279,8 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     counts = S_ISREG(status.st_mode);
     if (source == OF_ROOT)
         counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
-    /* We do not judge another user's file: an administrator writes root's files. In a copy (--sysfs), all files may be
-     * our user's. */
+    /* What an administrator writes belongs to root or, in a copy (--sysfs), perhaps to our user. We do not judge the
+     * files of other users. */
     if (source == OF_HAND || source == OF_HAND_HOOK)
         counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
     if (source == OF_HAND_HOOK)
@@ -317,8 +320,8 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean is_install
 
 /* ---- what NetworkManager itself says ---- */
 
-/* Loads nm.so, and calls its function (IBH_NM_FUNCTION). The code runs in this process, so no other user may be able to
- * write the file. */
+/* Loads nm.so, and calls its function (IBH_NM_FUNCTION). The code runs in this process, so we load the file only if we
+ * trust the file and its directory (is_trusted()). */
 static void ask_network_manager(const IbhTree *tree, GArray *managers)
 {
     IbhNmFunction *function = NULL;

@@ -80,7 +80,7 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean wit
     add_routes(fib, snapshot->routes, with_ours);
 }
 
-/* TRUE if the model IDEAL has this present route, too: the table is main or default, and the route is not cached. */
+/* TRUE for a route of main or default that is not cached: the model IDEAL has these routes of the host as they are. */
 static gboolean is_ideal(const IbhRoute *route)
 {
     return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);
@@ -93,6 +93,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
 
     add_routes(fib, check->own, TRUE);
     if (kind != IBH_MODEL_IDEAL) {
+        /* The routes of the facts come first; the comment at IBH_EACH_ROUTE has the reason. */
         add_routes(fib, check->facts->routes, kind == IBH_MODEL_ACTUAL);
         ibh_fib_add_snapshot(fib, snapshot, kind == IBH_MODEL_ACTUAL);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about a single NIC: why it is not a rail; whether packets of a kept NIC leave through another NIC; which
- * sysctl of a rail is wrong; whether a rail's table has moved.
+ * Findings about a single NIC: why it is not a rail; whether packets of a kept NIC leave through another NIC; whether
+ * a rail's arp_ignore is wrong; whether a rail's table has moved.
  */
 #include "check/rows.h"
 
@@ -60,12 +60,13 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 
 /* ---- NICs that are no rails ---- */
 
-/* TRUE if the NIC is held or kept. A NIC is kept since an --apply that nobody confirmed, perhaps because this --apply
- * cut off the person who ran it; so the remedy for a kept NIC is to correct the configuration first. The rules and
- * routes of a kept NIC stand, so the text does not say that the NIC is not a rail.
+/* TRUE if the NIC is kept, or if it is held and would otherwise be a rail or blocked (IBH_NIC_HELD). A NIC is kept
+ * since an --apply that nobody confirmed, perhaps because this --apply cut off the person who ran it; so the remedy for
+ * a kept NIC is to correct the configuration first. The rules and routes of a kept NIC stand, so the text does not say
+ * that the NIC is not a rail.
  *
- * These NICs share one finding, whose command ends all holds, if three things are true: no NIC is a rail; either all of
- * these NICs are kept, or none is; and the user asks about all NICs. Otherwise each of them has its own finding. */
+ * These NICs share one finding, whose command ends all holds, if three things are true: the user asks about all NICs;
+ * no NIC is a rail; and either all of these NICs are kept, or none is. Otherwise each of them has its own finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
@@ -107,8 +108,8 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
 }
 
 /* TRUE if a kept NIC that is up, with carrier, has a rule of ours for one of its addresses, but the rule's table has no
- * route to the address's subnet, and packets to the subnet leave through another NIC. What the configuration wants does
- * not matter, because the configuration has no effect on a kept NIC. */
+ * route to the address's subnet, and packets to the subnet leave through another NIC. To find out, looks at one host of
+ * the subnet. What the configuration wants does not matter, because the configuration has no effect on a kept NIC. */
 gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

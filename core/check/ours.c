@@ -11,9 +11,10 @@
 #include <linux/rtnetlink.h>
 
 /* TRUE if the finding about our own rules, routes and values should not count this operation as a fault. `nic` is the
- * NIC of the operation; NULL if there is none. Either the plan changes a rail's sysctl only for a moment, and the
- * present value is right. Or another finding is about the cause, in one of these cases:
- * - The NIC is a rail that is down or has lost its addresses of this family, and the operation removes what is left.
+ * NIC of the operation; NULL if there is none. TRUE if the plan changes a rail's sysctl only for a moment, and the
+ * present value is right. Also TRUE if another finding is about the cause, in one of these cases:
+ * - The NIC is a rail that is down or has lost its addresses of the operation's family, and the operation removes what
+ *   is left.
  * - The NIC is not a rail, and one of these is true: it is blocked, it is the NIC of a missing rail, or it has a
  *   finding of severity error.
  * - The operation deletes a rule for an address of a missing rail whose NIC is gone; and the operation has no NIC, or a
@@ -56,11 +57,11 @@ gboolean ibh_place_is_taken(IbhSubject *about)
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
     const IbhOp *first;        /* the most important fault of this NIC; for the host, the most important fault that
-                                  belongs to no NIC or, if each belongs to a NIC, the first of the plan; NULL: none */
+                                  belongs to no NIC or, if each belongs to a NIC, the plan's first fault; NULL: none */
     const IbhQuestion *packet; /* the first question about an outgoing packet in the family of `first`; NULL: none */
-    const IbhQuestion *astray; /* the first packet that goes astray, but not in the model `repaired`; NULL: none */
-    gboolean is_right;         /* packets were followed, and none goes wrong; and each packet with a source address has
-                                  the way and the metrics that it would have after --apply */
+    const IbhQuestion *astray; /* the first packet that goes astray and has right_when_repaired; NULL: none */
+    gboolean is_right;         /* there are questions, and none of their packets goes wrong; and each packet with a
+                                  source address has the way and the metrics that it would have after --apply */
 } Hit;
 
 /* Returns what the faults (`wrong`: IbhOp *) and the questions say about a NIC (NULL: about the host). If the NIC has
@@ -109,9 +110,10 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
     return FALSE;
 }
 
-/* Returns the first route of the main table that leads to a gateway through this NIC and that the plan copies into the
- * NIC's tables; NULL if there is none. A default route that D lacks is not new if our rules lead to D already: then D
- * had a copy of the route, and somebody deleted the copy. */
+/* Returns a new route of the main table; NULL if there is none. We take a route via a gateway through this NIC for new
+ * if a fault adds or replaces a route of ours with the same prefix and gateway; the first such fault decides. But a
+ * default route that D lacks is not new if our rules lead to D already: then D had a copy of the route, and somebody
+ * deleted the copy. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
@@ -153,7 +155,7 @@ static char *say_no_default(const IbhNic *nic, int family)
     return NULL;
 }
 
-/* TRUE if the packet leaves this host, and not through another NIC than its own. */
+/* TRUE if the packet, of the kind IBH_ASK_LEAVES, leaves this host through its own NIC, and through no other. */
 static gboolean leaves_rightly(const IbhQuestion *packet)
 {
     const IbhRoute *route = packet->got.route;
@@ -161,8 +163,8 @@ static gboolean leaves_rightly(const IbhQuestion *packet)
     return route && route->type == RTN_UNICAST && !packet->got.refused && !ibh_question_goes_astray(packet);
 }
 
-/* Returns a text about Hit.first: what happens to the packets (`way`, if a packet shows this), and why (`state`). The
- * caller frees the text. */
+/* Returns a text about Hit.first, which the caller frees. If a rule or route of ours is missing or was altered, the
+ * text says what happens to the packets (`way`, if a packet shows this), and why (`state`). */
 static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
 {
     static const char *const effects[] = {
@@ -181,7 +183,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     char dst[IBH_PREFIX_STRLEN];
 
     if (first->type == IBH_OP_SYSCTL_SET) {
-        /* rp_filter has its effect in strict mode (1), the ARP values have theirs if they are lower than our values. */
+        /* rp_filter has its effect (`effects`) if it is strict (1); an ARP value has its effect if it is too low. */
         const gboolean has_effect = first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to;
 
         return g_strdup_printf("it %s: %s=%d instead of %d",
@@ -197,7 +199,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     }
     if (hit->nic && !has_own_rule(check, hit->nic)) {
         g_string_append(state, "not routed yet");
-        /* The packet goes right because main's first route to its destination happens to lead through this NIC. */
+        /* No rule of ours leads the packet, but the route that it takes happens to lead through this NIC. */
         if (!lacks_default && packet && leaves_rightly(packet))
             chance = " by chance";
     } else if (new_route) {
@@ -221,13 +223,14 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
 
 /* Adds one finding for all operations that are faults. These do not count: operations on peers (IBH_PEERS); those for
  * which is_no_fault() is TRUE; and those that a foreign route prevents, which have a finding of their own
- * (IBH_OF_PLACE). The message is about the first NIC whose packets leave through another NIC, or else about the first
- * NIC with a fault, or else about the host. If Hit.is_right holds for all NICs with a fault (for the host if no NIC has
- * a fault), the finding is a warning. Otherwise it has the severity of its row.
+ * (IBH_OF_PLACE). The message is about the first NIC with a fault that has Hit.astray; if there is none, about the
+ * first NIC with a fault; if no NIC has a fault, about the host. If Hit.is_right holds for all NICs with a fault (for
+ * the host if no NIC has a fault), the finding is a warning. Otherwise it has the severity of its row, which is the row
+ * of the most important operation.
  *
- * --apply without names would also route held NICs. So if a NIC is held, the fix names the NICs with a fault. But a
- * fault that belongs to no NIC needs --apply without names. If there is such a fault, and a NIC is held, the remedy is
- * advice, which says that --apply also ends the holds. */
+ * --apply without --iface would also route held and kept NICs. So if a NIC is held or kept, the fix names the NICs with
+ * a fault. But a fault that belongs to no NIC needs --apply without --iface. If there is such a fault, and a NIC is
+ * held or kept, the remedy is advice, which says that --apply also ends the holds. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -35,11 +35,11 @@ static IbhIp last_address(const IbhPrefix *prefix)
     return ip;
 }
 
-/* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a broadcast
- * route for such an address. Since Linux 5.14, a host can have the first address, and table local has no route for the
- * first address. We take a /30 for a cable with two ends (ibh_prefix_has_one_peer()), so both its edges are cut out,
- * even if a host could have the first address. In IPv6, the first address stands for any router, and a host can have
- * the last. A subnet with only two addresses, or one, has no edges. */
+/* The edges of a subnet are its first and its last address. Cuts out each edge that no host can have. In IPv4, table
+ * local has a broadcast route to such an edge. Since Linux 5.14, a host can have the first address, so table local has
+ * such a route only to the last. But we take a /30 for a cable with two ends (ibh_prefix_has_one_peer()), and always
+ * cut out both its edges. In IPv6, the first address stands for any router, and a host can have the last. A subnet with
+ * only two addresses, or one, has no edges. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};
@@ -64,8 +64,9 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
     }
 }
 
-/* Cuts out this host's addresses and the edges of its subnets. Makes pieces of candidates' subnets and remote=, and of
- * the prefixes that foreign rules and all routes name. */
+/* Cuts out this host's addresses, with one exception (see below), and the edges of its subnets. Makes pieces of
+ * candidates' subnets and remote=, of the sources and destinations of foreign rules, and of the destinations of routes,
+ * both of those that we have read and of those that we want. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
     /* The two /0 stand for all other networks. 0.0.0.0/8 and ::/3 become pieces of their own, so that the host of each
@@ -97,6 +98,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->to.length)
             cut(cuts, &rule->to);
+        /* A packet that arrives (IBH_ASK_ARRIVES) has its source in a piece. */
         if (!ibh_rule_is_ours(rule) && rule->from.length)
             cut(cuts, &rule->from);
     }

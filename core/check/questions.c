@@ -66,9 +66,9 @@ static void add_zone(GArray *zones, const IbhPrefix *prefix)
 }
 
 /* Returns the zones (IbhPrefix) of the address `from` of a rail: the networks into which --check follows packets from
- * this address. The list also has zones of the other family, which callers skip. The zones are the rail's remote=,
- * which may cover subnets of other rails, and the rail's subnets. A subnet that a router advertised is a zone only of
- * the addresses that have a pair (IbhPair) with this subnet. */
+ * this address. The list also has zones of the other family, which ask_about_rail() skips. The zones are the rail's
+ * remote=, which may cover subnets of other rails, and the rail's subnets. A subnet in which all addresses of the rail
+ * are advertised is a zone only if `from` has a pair (IbhPair) with this subnet. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
@@ -112,12 +112,12 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* Adds a question, with its trace, and returns a copy. The kernel is asked about the first packet of each class.
- * Questions of one kind, NIC, family and bound socket are in one class if the same rule and route decide, after the
- * same first goto and the same rules that only the kernel can evaluate. All our rules with one priority and table count
- * as one rule. Replies are in one class only if their requests are in one class: `request` is the representative of the
- * request, + 1; 0 for a packet that is no reply. If there are IPv6 routes with a source prefix ("from"), which only the
- * kernel can follow, each IPv6 packet is a class of its own. */
+/* Adds a question, with its trace, and returns a copy. The kernel is asked about the first packet of each class. Two
+ * questions are in one class if they have the same kind, NIC, family and `bound` (IbhLookup), and if the same rule and
+ * route decide, after the same first goto and the same rules that only the kernel can evaluate. All our rules with one
+ * priority and table count as one rule. Replies are in one class only if their requests are in one class: `request` is
+ * the representative of the request, + 1; 0 for a packet that is no reply. If there are IPv6 routes with a source
+ * prefix ("from"), which only the kernel can follow, each IPv6 packet is a class of its own. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
@@ -176,8 +176,9 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
         add_question(check, question, 0);
 }
 
-/* Asks about each piece of a zone, except pieces that are not unicast, such as 127.0.0.0/8 in a zone of length 0 or 1.
- * Asks about traffic without a source address once for each piece of the rails' subnets. */
+/* Asks about each piece of a zone, except pieces that are not unicast, such as 127.0.0.0/8 in the zone 64.0.0.0/2. If
+ * the piece lies in a subnet of the NIC, also asks about traffic without a source address to the piece, but only once,
+ * even if several NICs have the subnet. */
 static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
     IbhPiece *end;
@@ -198,10 +199,10 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* Asks about other networks, if gateway= names a gateway: about a host that no rule or route names (the piece /0), and
- * about each host outside of the zones to which packets from the address take a cached route. The cached routes that we
- * read are in the main table. Our rules let longer prefixes of main win over the rail's default, so a cached route
- * wins, too, as if somebody had configured it. */
+/* If gateway= names a gateway, asks about other networks: about a host that no rule or route names (the piece /0); and
+ * about each host outside of the zones, if packets from the address to that host take a cached route. The cached routes
+ * that we read are in the main table. Our rules let longer prefixes of main win over the rail's default, so a cached
+ * route wins, too, as if somebody had configured it. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);
@@ -223,7 +224,8 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about packets from the address `from` to this host, that is, to these addresses of its family in table local:
+/* Asks about packets from the address `from` to this host, that is, to these addresses of the same family, if table
+ * local has them (ibh_address_is_in_local()):
  * - `from` itself;
  * - an address of one other rail; if a rule comes before the rule for table local, an address of every other rail;
  * - each address of a NIC that is not a rail, if the NIC is usable and has no master, and the address has a subnet and

@@ -26,7 +26,7 @@ static char *find_word(gconstpointer of, const char *word)
 }
 
 /* Fills in and returns the remedy that the predicate has set or, if the predicate has set none, the remedy of the row.
- * People paste remedies, so a remedy has {iface} quoted for the shell, unlike the row's other texts. */
+ * People paste remedies, so in a remedy, unlike in the row's other texts, {iface} is quoted for the shell. */
 static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
 {
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
@@ -50,7 +50,8 @@ static IbhFinding *find_message(const GPtrArray *findings, const char *text)
 }
 
 /* Adds the finding of a row. But if about->finding is set, or if there is a finding with which the row's finding is
- * merged (IbhRow.owner), adds the subject's interfaces to that finding instead. Returns the finding. */
+ * merged (IbhRow.owner), adds the subject's interfaces to that finding instead. In the latter case, if the severity for
+ * this subject is worse, the finding also gets this severity and the row's remedy. Returns the finding. */
 static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Says in words which rule or route is an owner, which command deletes an owner, and where packets go.
+ * Says in words which rule or route is an owner, which command deletes an owner, where packets go, and which metrics
+ * their routes have.
  */
 #include "check/check.h"
 
@@ -45,14 +46,15 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
 
     if (rule)
         return g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, text);
-    if (route->cached)
+    if (route->cached) /* only IPv6 has cached routes */
         return g_strconcat("sudo ip -6 route flush cache ", ibh_ip_format(&route->dst.ip, ip), NULL);
     return g_strdup_printf("sudo ip -%c route del %s", version, text);
 }
 
 /* ---- packets ---- */
 
-/* Writes the piece in which the destination lies: a prefix, an address or, for /0, "other networks". */
+/* Writes the piece in which the destination lies: "other networks" for /0, an address for a single host, and the prefix
+ * for any other piece. For IBH_ASK_ARRIVES, the source lies in the piece, so say_packet() does not use the text. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
 {
     if (!question->piece.length)
@@ -63,8 +65,9 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* Names a packet by its source and destination. But if the packet leaves to a whole subnet of its NIC, names it by its
- * source alone. Packets that only fixes.c asks about have no NIC. */
+/* Names a packet. A packet without a source address is named by its destination alone. A packet that leaves
+ * (IBH_ASK_LEAVES) to a whole subnet of its NIC is named by its source alone. Any other packet is named by both.
+ * Packets that only fixes.c walks have no NIC. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
@@ -82,8 +85,8 @@ static char *say_packet(const IbhQuestion *question)
     return g_strdup_printf("%s to %s", from, to);
 }
 
-/* Returns where a packet goes. For a packet that leaves through NICs, the text has no verb: "through ib0 via
- * 172.16.0.1". For other packets, the text has a verb: "stays on this host". */
+/* Returns where a packet goes. If the packet has a unicast route, and is not refused, the text has no verb: "through
+ * ib0 via 172.16.0.1". For any other packet, the text has a verb: "stays on this host". */
 static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
@@ -95,7 +98,7 @@ static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
         return g_strdup("stays on this host");
     if (route->type != RTN_UNICAST)
         return g_strdup("goes to a broadcast, multicast or anycast address");
-    if (!ibh_route_leads_through(route, route->ifindex)) /* route->ifindex is that of the first next hop */
+    if (!ibh_route_leads_through(route, route->ifindex)) /* with several next hops, ifindex is the first's */
         return g_strdup("through several NICs");
     if (route->hops || !route->gateway.family)
         return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds sections of the configuration that match no interface, and the interface that was probably meant.
+ * Finds sections of the configuration that match neither an interface nor a missing rail. If the name of such a section
+ * is not a glob, also finds the interface that was probably meant.
  */
 #include "check/rows.h"
 
@@ -20,7 +21,7 @@ guint ibh_text_count_slips(const char *word, const char *name)
     for (guint i = 0; i <= length; i++)
         row[i] = i;
     for (guint j = 1; word[j - 1]; j++) {
-        guint diagonal = row[0]; /* row[i - 1] as it was before this step */
+        guint diagonal = row[0]; /* in the loop below: row[i - 1] as it was before step j */
 
         row[0] = j;
         for (guint i = 1; i <= length; i++) {
@@ -33,12 +34,13 @@ guint ibh_text_count_slips(const char *word, const char *name)
     return row[length];
 }
 
-/* Returns the interface name that is most similar to `name`; among equally similar names, that of a candidate. NULL if
- * no name is similar. A similar name has at most two slips (ibh_text_count_slips()), and at most half as many slips as
- * `name` has letters. */
+/* Returns the interface name that is most similar to `name`. Among equally similar names, returns the first that
+ * belongs to a candidate, or the first of all if none does. NULL if no name is similar. A similar name has at most two
+ * slips (ibh_text_count_slips()), and at most half as many slips as `name` has letters. */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
-    guint least = MIN(2, (guint)strlen(name) / 2); /* the most slips of a similar name, then the slips of `meant` */
+    /* at first, the most slips that a name may have and still be similar; once `meant` is set, the slips of `meant` */
+    guint least = MIN(2, (guint)strlen(name) / 2);
     const char *meant = NULL;
     gboolean means_candidate = FALSE;
 
@@ -67,10 +69,10 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
         gboolean matches = FALSE;
 
         if (setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern))
-            continue; /* each section once, although it may have several settings */
+            continue; /* skip [defaults]; look at any other section once, although it may have several settings */
         IBH_EACH (const IbhLink, link, rails->snapshot->links)
             matches = matches || ibh_setting_matches(setting, link->name);
-        IBH_EACH (const IbhKnownRail, rail, missed)
+        IBH_EACH (const IbhKnownRail, rail, missed) /* the section may be for a NIC that is only missing now */
             matches = matches || ibh_setting_matches(setting, rail->iface);
         if (matches)
             continue;

@@ -20,9 +20,9 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
     return NULL;
 }
 
-/* `wide` is a larger subnet around the subnet of about->address; its rest is the part outside of the address's subnet.
- * TRUE if a packet from the address to the rest leaves through this NIC, for example because of remote=; if foreign
- * rules route the packet; or if the rest has no piece to ask about. */
+/* `wide` is a larger subnet around the subnet of about->address. The rest of `wide` is what lies outside of the
+ * address's subnet. TRUE in three cases: the rest has no piece to ask about; foreign rules route the packet from the
+ * address to the first piece of the rest; or that packet leaves through this NIC, for example because of remote=. */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
     IbhPiece *end, *piece = ibh_check_pieces_inside(about->check, wide, &end);
@@ -36,10 +36,10 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
-/* Returns the prefix length that the subnet of `address` probably should have. Counts the addresses of rails in `wide`,
- * the wider subnet. If more than half of them have the length of `address`, returns this length. If not, returns the
- * length of `wide`, because rails that all have the length of `wide` reach each other. Does not count rails with
- * another type of link, nor addresses with a shorter length than `wide`. */
+/* Returns the prefix length that `address` probably should have. Looks at the rails whose link type is that of `nic`,
+ * and counts their served addresses in `wide`, the wider subnet, except addresses with a shorter prefix length than
+ * `wide`. If more than half of the counted addresses have the prefix length of `address`, returns this length. If not,
+ * returns the length of `wide`, because rails that all have this length reach each other. */
 static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *wide)
 {
@@ -57,13 +57,15 @@ static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const 
     return 2 * alike > all ? address->subnet.length : wide->length;
 }
 
-/* TRUE if the other NIC is a rail, one of its subnets is wider than the subnet of about->address and contains it, and
- * packets from the address to the rest of the wider subnet do not leave through this NIC. Either one of the two prefix
- * lengths is a mistake, or the rails are on different wires; this host cannot know which. FALSE if the links have
- * different types, if this NIC also has a wider subnet, if the other rail also has the subnet of the address, if
- * foreign rules route the packets to the rest of the wider subnet, or if the rest has no piece to ask about. Also FALSE
- * if the address has no subnet, but the main table has an on-link route through this NIC to a prefix around the
- * address: then questions.c asks about that prefix. */
+/* TRUE if the other NIC is a rail with a wider subnet around the subnet of about->address, and packets from the address
+ * to the rest of the wider subnet do not leave through this NIC. Either one of the two prefix lengths is a mistake, or
+ * the rails are on different wires; this host cannot know which. FALSE in these cases:
+ * - The links have different types.
+ * - The address has no subnet, but the main table has an on-link route through this NIC to a prefix around the address.
+ *   Then questions.c asks about that prefix.
+ * - This NIC also has a wider subnet around the subnet of the address.
+ * - The other rail also has the subnet of the address.
+ * - Foreign rules route the packets to the rest of the wider subnet, or the rest has no piece to ask about. */
 static gboolean has_other_length(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -92,8 +94,9 @@ gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 }
 
 /* TRUE if the address has a subnet, but the other rail has a wider one around it; has_other_length() lists the
- * exceptions. A subnet with at most four addresses is that of a cable with two ends, so it may be smaller than the
- * other rail's. All rails that cannot reach the rest of the same wider subnet share one finding. */
+ * exceptions. Also FALSE if the subnet of the address has at most four addresses: then it is that of a cable with two
+ * ends, and may be smaller than the other rail's. All rails that cannot reach the rest of the same wider subnet share
+ * one finding. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
@@ -101,9 +104,8 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
     return !is_cable && !ibh_address_is_host(about->address) && has_other_length(about);
 }
 
-/* TRUE if another link may rightly have the same hardware address as this link: virtual routers, ports of a master such
- * as a bond, and netdevs stacked on one link share theirs on purpose. Also TRUE if the hardware address is not a MAC.
- */
+/* TRUE if the link's hardware address is not a MAC, or if another link may rightly have the same MAC: the MAC is that
+ * of a virtual router (VRRP), the link is stacked on another link, or the link is a port of a master such as a bond. */
 static gboolean may_share_mac(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
@@ -136,8 +138,9 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
     return FALSE;
 }
 
-/* TRUE if this NIC's IPv6 MTU is smaller than both its link's MTU and the IPv6 MTU of the other rail, and both rails
- * are in one IPv6 subnet. The larger MTU may be too large for the wire, so the remedy is advice. */
+/* TRUE if this NIC's IPv6 MTU is smaller than `mtu`, and both NICs are rails in one IPv6 subnet. `mtu` is the smaller
+ * of two values: the MTU of this NIC's link, and the IPv6 MTU of the other rail. The wire may not carry packets as
+ * large as `mtu`, so the remedy is advice. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -164,10 +167,10 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
     return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
 }
 
-/* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and has no finding
- * mode-mtu. A router's advertisement may lower the MTU of all NICs on the wire: then their MTUs do not differ, and no
- * NIC has a finding mode-mtu. All rails whose IPv6 MTUs are equal, and whose links' MTUs are equal, share one finding.
- */
+/* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and has no finding mode-mtu
+ * about its IPv6 MTU. (Such a finding has the NIC's name as its owner; a finding mode-mtu about RDMA has no owner.) A
+ * router's advertisement may lower the IPv6 MTU of all NICs on the wire: then these MTUs do not differ, and no NIC has
+ * such a finding. All rails whose IPv6 MTUs are equal, and whose links' MTUs are equal, share one finding. */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link;

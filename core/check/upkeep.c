@@ -17,7 +17,8 @@ static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *
                : NULL;
 }
 
-/* TRUE if the manager of any rail calls our hook, as far as we know. */
+/* TRUE if any rail has a known manager, and we know no reason why this manager's next event would miss our hook
+ * (IbhManager.inactive). */
 static gboolean any_manager_calls_hook(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
@@ -29,8 +30,8 @@ static gboolean any_manager_calls_hook(const IbhCheck *check)
     return FALSE;
 }
 
-/* TRUE if the manager of a rail does not call our hook. The packets go right until the next event, so the finding is
- * about the host, not about the rail. */
+/* TRUE if the manager of a rail does not call our hook, or if the hook cannot run (IbhManager.inactive). The packets go
+ * right until the next event, so the finding is about the host, not about the rail. */
 gboolean ibh_manager_is_inactive(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -49,9 +50,9 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
         ibh_subject_say(about, "remedy=%s", manager->remedy);
         about->remedy = "{remedy}{watch}";
     }
-    /* The finding is only info if --watch runs. It is also info if the service of --watch, or the service that calls
-     * the hook, is enabled but does not run: perhaps the host is still booting. And it is info if the service that
-     * calls the hook is disabled, but the manager of another rail calls our hook. */
+    /* The severity is info in each of these cases: --watch runs; the service of --watch is enabled; the service that
+     * calls the hook does not run, but is enabled; or that service is disabled, but the manager of another rail calls
+     * our hook. An enabled service that does not run may still start: perhaps the host is booting. */
     if (watched || check->facts->will_watch || manager->will_start ||
         (manager->by_choice && any_manager_calls_hook(check)))
         about->severity = IBH_INFO;
@@ -62,7 +63,7 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 
 /* TRUE if the NIC's manager deletes our routes of a family that the NIC serves, and if the connection that the remedy
  * has to name is known. NetworkManager before 1.36 deletes them if the NIC's connection sets route-table. All other
- * managers leave our routes alone, because our routes have protocol kernel. */
+ * managers that were measured leave our routes alone, because our routes have protocol kernel. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -73,6 +74,7 @@ gboolean ibh_manager_prunes(IbhSubject *about)
 
     if (!(four || six) || !manager->connection)
         return FALSE;
+    /* In the remedy, {connection} stands for the connection's name and the settings to change. */
     connection = ibh_text_shell_word(manager->connection);
     ibh_subject_say(about, "manager=%s\ntable=%u\nconnection=%s%s%s", manager->name, nic->table, connection,
                     four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : "");
@@ -83,7 +85,7 @@ gboolean ibh_manager_prunes(IbhSubject *about)
 
 #define NETWORKD "/etc/systemd/network/"
 
-/* TRUE if the prefix contains an address of the NIC. /0 does not count. */
+/* TRUE if the prefix contains a served address of the NIC. /0 does not count. */
 static gboolean contains_address_of(const IbhPrefix *prefix, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -93,8 +95,9 @@ static gboolean contains_address_of(const IbhPrefix *prefix, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if a foreign rule in the kernel leads an address of this rail to this table. `table` is a word of a script: if
- * it is a name, a variable or "", we do not know the number, and any table counts. */
+/* TRUE if a foreign source rule in the kernel (ibh_rule_is_of_a_source()) leads an address of this rail to this table.
+ * `table` is a word of a script. If the word is not a number, but a name, a variable or "", we do not know the table's
+ * number, and any such rule counts. */
 static gboolean has_foreign_rule(const IbhRails *rails, const IbhNic *nic, const char *table)
 {
     char *end;
@@ -128,12 +131,13 @@ typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
     gboolean by_device;  /* it has "dev" before the NIC's name or a variable, or it has an address of the NIC as the
                             preferred source of a route ("src"); or it is a [Route] section in the NIC's own file */
-    const char *table;   /* the table of the rule or route that the line adds; "": not known, so any. NULL: the line
-                            adds no rule or route, or names no table but main or local */
+    const char *table;   /* the word that names the table of the rule or route that the line adds. "": not known, so
+                            any table. NULL: the line adds no rule or route or, outside of netplan's files, names no
+                            table except main or local */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. In netplan's files, the table is usually on another line than the
- * address. So a line of netplan that names no table has the table "". */
+ * address. So a line of netplan that names no table except main or local has the table "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
     static const char *const sources[] = {"from", "From", NULL};
@@ -164,7 +168,8 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
     return saying;
 }
 
-/* TRUE if systemd-networkd configures the NIC with this file, or if this file is a drop-in for the NIC's file. */
+/* TRUE if systemd-networkd configures the NIC with this file, or if this file is a drop-in for the NIC's file. FALSE if
+ * netplan made the NIC's file: then manager->connection is netplan's name for the NIC, and not the file's name. */
 static gboolean is_file_of(const IbhScript *script, const IbhFacts *facts, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(facts, nic->link->ifindex);
@@ -188,12 +193,14 @@ static void script_line_clear(gpointer data)
     g_strfreev(((Line *)data)->words);
 }
 
-/* Splits a script without its comments into lines (Line), and returns them. Puts their texts into `ret_texts`, which
- * the caller frees after the last use of the lines. A backslash joins two lines; in files of systemd-networkd, each
- * section counts as one line. In netplan's files, "from" below "routing-policy:" is the source of a rule, but "from"
- * below "routes:" is the preferred source of a route, so we blank the latter word. */
+/* Splits a script without its comments into lines (Line), and returns the lines. Puts their texts into `ret_texts`,
+ * which the caller frees after the last use of the lines. A backslash at the end of a line joins this line and the
+ * next. In files of systemd-networkd, each section counts as one line. In netplan's files, "from" below
+ * "routing-policy:" is the source of a rule, but "from" below "routes:" is the preferred source of a route; so we
+ * replace "from" below "routes:" by "". */
 static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *ret_texts)
 {
+    /* A comment begins with "#" at the start of a line or after a blank or ";", or with ";" at the start of a line. */
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
     g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
     const char *end = g_str_has_prefix(script->path, NETWORKD) ? "\n(?=\\[)" : "(?<!\\\\)\n";
@@ -213,6 +220,7 @@ static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *
         }
         line.words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&=\\[\\]]+", line.text, G_REGEX_RAW, 0);
         for (char **word = line.words; is_netplan && *word; word++) {
+            /* compare the beginning only: at the end of a line, a key still has its colon */
             in_routes = g_str_has_prefix(*word, "routes") || (in_routes && !g_str_has_prefix(*word, "routing-policy"));
             if (in_routes && g_str_equal(*word, "from"))
                 (*word)[0] = '\0';
@@ -222,7 +230,8 @@ static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *
     return lines;
 }
 
-/* Returns the tables to which lines of a script lead an address of a rail, as a set of "IFINDEX TABLE". */
+/* Returns the tables to which lines of a script lead an address of a rail, as a set of texts "IFINDEX TABLE": the index
+ * of the rail, and Saying.table. The caller frees the set. */
 static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, gboolean is_netplan)
 {
     GHashTable *led = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -240,15 +249,16 @@ static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, g
     return led;
 }
 
-/* Asks the rows about each line that routes a rail; all lines of a script share one finding, which quotes the first of
- * them. A line that names an address of the rail as a source, and a table, always counts. A line with a route through
- * the rail counts only if a foreign rule, or a line of the script, leads an address of the rail to the route's table: a
- * table to which only marks or ports lead is not ib-hook's business. */
+/* Asks the rows about each line that routes a rail that the user asks about. All these lines of a script share one
+ * finding, which quotes the first of them. A line does not count if Saying.table is NULL. Any other line counts if it
+ * names an address of the rail as a source. A line with a route through the rail also counts if a foreign rule, or a
+ * line of the script, leads an address of the rail to the route's table: a table to which only marks or ports lead is
+ * not ib-hook's business. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;
     g_auto(GStrv) texts = NULL;
-    const gboolean is_netplan = strstr(script->text, "routing-policy:") != NULL;
+    const gboolean is_netplan = strstr(script->text, "routing-policy:") != NULL; /* netplan's key for rules */
     g_autoptr(GArray) lines = split_lines(script, is_netplan, &texts);
     g_autoptr(GHashTable) led = find_led_tables(check->rails, lines, is_netplan);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Findings from the kernel's answers: judges the answer to each question, finds the owner of each packet that is not
- * right, and adds one finding for each owner.
+ * right, and adds one finding for each owner. Also adds findings about foreign rules that no RDMA packet matches.
  */
 #include "check/check.h"
 #include "plan/want.h"
@@ -15,9 +15,9 @@
 
 /* ---- findings by owner ---- */
 
-/* TRUE if the packet goes astray because its source address has no subnet. The packet is for the network on the
- * address's link (the prefix of length link_length). The rail's table has no route to this network, so main's route
- * decides, which leads through another NIC. */
+/* TRUE if the packet goes astray because its source address has no subnet: the packet is for the network on the
+ * address's link (the prefix of length link_length), and its owner is a route of main to this network, or to a shorter
+ * prefix. With a subnet, the rail's table would have a route of ours to the network, and main would not decide. */
 static gboolean has_no_subnet(const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -27,7 +27,7 @@ static gboolean has_no_subnet(const IbhQuestion *question)
 }
 
 /* If the packet has no source address (unbound traffic), and its owner is a route through a link without a wire, where
- * no peer can be, returns this link; else NULL. */
+ * no peer can be, returns this link; else NULL. Of a multipath route, only the first link counts. */
 static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *unbound_route = question->kind == IBH_ASK_UNBOUND ? question->owner.route : NULL;
@@ -41,7 +41,8 @@ static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQue
 /* Returns the code of the finding about the packet's owner. A foreign route in T or D of a candidate is a table-clash,
  * except for packets to the candidate's subnets: for these, the route is judged like a route of any other table. If
  * there is no owner, the code is "unbound", even for a packet with a source address: the remedy of this code is to
- * restore what is missing. */
+ * restore what is missing. Unbound traffic also has this code if its owner is a route through a link without a wire, or
+ * an error route. */
 static const char *choose_code(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -82,21 +83,28 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
 
 static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
 
-/* Adds the finding about the packet and its owner. If the packet goes wrong, also looks for rules or routes to delete,
- * for FIXES_MAX owners at most. But if the cause is a missing subnet, or rp_filter drops the answers, the remedy of
- * choose_remedy() stays. */
+/* Adds the finding about the packet and its owner. If the packet goes wrong, also looks for a better remedy than that
+ * of choose_remedy(): rules or routes to delete. Does not look if the cause is a missing subnet, if rp_filter drops the
+ * answers, or if we have already looked for FIXES_MAX owners. */
 static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     g_autofree char *what = ibh_question_way_text(check, question), *why = ibh_owner_text(snapshot, &question->owner),
                     *owner = ibh_owner_describe(snapshot, &question->owner);
+    const guint n_findings = check->findings->len;
     IbhFinding *finding;
 
+    /* Without an owner, `why` is "". If a rule decides nevertheless, the route of the packet is ours; or the rule has
+     * the priority IBH_PRIORITY_MAIN or a higher number, and refuses the packet. */
     finding = ibh_check_add_finding(check, NULL, choose_code(check, question), owner, choose_remedy(check, question),
                                     "%s: %s", what,
                                     why[0]               ? why
                                     : question->got.rule ? "the main table has no route there"
                                                          : "no rule leads there");
+    /* Another owner in the same words, such as the same rule of the other family, has this finding already. That
+     * owner's packet is at least as bad, so its severity and fix stay. */
+    if (check->findings->len == n_findings)
+        return finding;
     finding->severity = severities[question->grade];
     if (question->grade < IBH_DOUBTFUL || has_no_subnet(question) || ibh_question_loses_answers(check, question) ||
         check->tried >= FIXES_MAX)
@@ -106,7 +114,8 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
     return finding;
 }
 
-/* Adds one finding for one owner, about the worst packet, and says what happens to the packets of each NIC. */
+/* Adds one finding for one owner. Its message is about the worst packet. Each NIC from which packets of this owner
+ * leave gets a text of its own, about the worst of these packets. */
 static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
 {
     IbhFinding *finding = add_packet_finding(check, worst);
@@ -168,7 +177,8 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question, const I
 }
 
 /* Adds a finding: the NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds
- * none if --apply will change rp_filter, or if report_group() reports the cause. */
+ * none if the group of the NIC's link is our mark, because this group is the cause then; or if --apply will change
+ * rp_filter. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
@@ -244,7 +254,7 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
 
     if (answer->error)
         return NULL;
-    IBH_EACH_ROUTE (route, check) {
+    IBH_EACH_ROUTE (route, check) { /* a pool has equal lists of next hops only once, so we may compare pointers */
         if (route->table == answer->table && ibh_prefix_equal(&route->dst, &dst) && route->type == answer->type &&
             route->hops == answer->hops && (route->hops || route->ifindex == answer->oif))
             return route;
@@ -252,9 +262,10 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
-/* TRUE if the kernel's answer comes from main, of which we have read no route in this family, because main has too
- * many, and if main rightly decides: the host is outside of the rail's subnets, and the prefix of main's route is
- * longer than that of the rail's remote= for the host or, without such a remote=, longer than 0. */
+/* TRUE if the kernel's answer comes from main, we have read no route of main in this family except cached ones (main
+ * has too many), and main rightly decides. Main rightly decides if the host is outside of the rail's subnets, and the
+ * prefix of main's route is longer than that of the rail's remote= for the host; if there is no such remote=, the
+ * prefix only has to be longer than 0. */
 static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhIp *to = &question->lookup.to;
@@ -269,9 +280,10 @@ static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *ques
            answer->length > (remote ? remote->prefix.length : 0);
 }
 
-/* Grades a question, and reports what only the kernel's answer shows. If the packet goes wrong, but would go right with
- * all our rules and routes in place, and with no link in the group of our mark, the question counts as right, and
- * `right_when_repaired` is set: ours.c reports what is wrong with our rules and routes, and report_group() the link. */
+/* Grades a question, and reports what only the kernel's answer shows. If the packet goes wrong, but would go another
+ * way, and not wrong, with all our rules and routes in place, and with no link in the group of our mark, the question
+ * counts as right, and `right_when_repaired` is set: ours.c reports what is wrong with our rules and routes, and
+ * report_group() the link. Packets of the kind IBH_ASK_ARRIVES are not tried in this way. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->representative).lookup;
@@ -282,6 +294,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
 
     ibh_question_grade(check, question);
     if (question->kind == IBH_ASK_ARRIVES) {
+        /* Go on only if the walk delivers the packet, and the kernel, asked about this very packet, refuses it. */
         if (question->grade != IBH_RIGHT || !question->asked || !answer->error)
             return;
         if (answer->error == EINVAL || answer->error == EXDEV) /* rp_filter drops the packet */
@@ -290,8 +303,8 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
             report_lacking_address(check, question);
         return;
     }
-    /* If the kernel names another route than the walk, the kernel's route counts. But if the walk delivers the packet
-     * to this host, the kernel should, too. */
+    /* If the kernel does not agree with the walk, the kernel's route counts, provided that we have read it. But if the
+     * walk delivers the packet to this host, the kernel should, too, and its route does not count. */
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 
@@ -314,15 +327,16 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     }
     if (question->grade < IBH_DOUBTFUL)
         return;
-    /* The packet goes wrong. Find out if it would go another way with all our rules and routes in place. */
+    /* The packet goes wrong. Find out if it would go another way with all our rules and routes in place, and with no
+     * link in the group of our mark. */
     repaired = ibh_fib_walk(check->repaired, &question->lookup);
     if (ibh_trace_is_same_way(&actual, &repaired))
         return;
     if (actual.passed)
         report_group(check, question, actual.passed);
-    /* Grade the packet again, with all our rules and routes in place. If the packet then goes right, --apply or the
-     * remedy of report_group() repairs it: keep the way that it goes now. Otherwise keep the way that it would go then,
-     * so that the finding blames what neither of the two repairs. */
+    /* It would: grade this other way. If the packet does not go wrong there, --apply or the remedy of report_group() is
+     * enough: keep the way that the packet goes now. If it does go wrong, keep the other way, so that the finding
+     * blames what remains after these two remedies. */
     as_it_is = *question;
     question->got = repaired;
     ibh_question_grade(check, question);
@@ -337,8 +351,9 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
 
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
-/* Notes a foreign rule that packets of the rails do not meet, but would meet if they had the mark, TOS, user, IP
- * protocol and ports that the rule selects, and came from a socket that is bound to the rule's oif. */
+/* Adds a finding of severity info about a foreign rule that packets of the rails do not match, but would match if they
+ * had the mark, TOS, user, IP protocol and ports that the rule selects, and came from a socket that is bound to the
+ * rule's oif. */
 static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -346,7 +361,7 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     g_autofree char *text = ibh_owner_describe(snapshot, &owner);
     IbhRule met = *rule;
 
-    /* The rule has a finding already, usually as the owner of a packet. */
+    /* Skip a rule that has a finding already, usually as the owner of a packet. */
     if (ibh_findings_find(check->findings, "foreign-rule", NULL, text))
         return;
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);

@@ -23,9 +23,10 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
 
 /* ---- addresses ---- */
 
-/* TRUE if another NIC, which is a rail, has the rules for this address, and peers may learn the hardware address of
- * either NIC. Peers may learn that of this NIC if it is a rail, too, or if it is up and may be on the same wire. A NIC
- * in a VRF does not count: the kernel keeps the route to its address in the table of the VRF. */
+/* TRUE if a rail serves this address (ibh_rails_owner()), this rail is not this NIC, and peers may learn the hardware
+ * address of either NIC. They may learn that of this NIC if this NIC is a rail, too. If it is no rail, they may learn
+ * it if it is up, has the rail's link type, and is neither lo, a dummy nor a point-to-point link; then the finding is a
+ * warning. FALSE for a NIC in a VRF: the kernel keeps the route to its address in the table of the VRF. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -39,8 +40,9 @@ gboolean ibh_address_is_duplicate(IbhSubject *about)
     return !ibh_link_is_of_the_host(nic->link) && (nic->link->flags & IFF_UP) && owner->link->type == nic->link->type;
 }
 
-/* TRUE if the address is on an RDMA NIC that is a port of a bridge, bond or team, which takes the port's packets before
- * IP sees them. Addresses outside of the rails' subnets do not count. */
+/* TRUE if the address is on an RDMA NIC that has a master other than a VRF: a bridge, bond or team, for example, takes
+ * the packets of its ports before IP sees them. FALSE if the address is outside of the rails' subnets, or does not
+ * count (ibh_address_counts()). */
 gboolean ibh_address_is_of_port(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link,
@@ -77,8 +79,8 @@ gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint le
     return length && link->lladdr_len == length && memcmp(link->lladdr, lladdr, length) == 0;
 }
 
-/* TRUE if the entry is on this NIC and about another host, and a person or a control plane wrote it. Entries that the
- * kernel makes without asking (for group addresses, or on links without ARP) do not count. */
+/* TRUE if the entry is on this NIC, has a hardware address, is about another host, and was written by a person or a
+ * control plane. Entries that the kernel makes without asking (ibh_neighbour_is_unasked()) do not count. */
 static gboolean is_written(const IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
@@ -88,7 +90,8 @@ static gboolean is_written(const IbhSubject *about)
            !ibh_rails_holder(about->check->rails, &neighbour->ip);
 }
 
-/* TRUE for a written entry (is_written()) that has the hardware address of another candidate of this host. */
+/* TRUE for a written entry (is_written()) that has the hardware address of another candidate of this host. FALSE if
+ * this NIC has the same hardware address as that candidate. */
 gboolean ibh_neighbour_is_own(IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
@@ -110,8 +113,9 @@ gboolean ibh_neighbour_is_written(IbhSubject *about)
     return is_written(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
 }
 
-/* TRUE if ARP is off on a link with broadcast: links without broadcast, such as point-to-point tunnels, never use ARP.
- * FALSE if somebody wrote entries for neighbours: then ARP is off on purpose. */
+/* TRUE if ARP is off on a link with broadcast. On a link without broadcast, such as a point-to-point tunnel, it is
+ * normal that ARP is off. FALSE if the NIC has the finding of ibh_neighbour_is_written(), whose owner is "permanent
+ * entries": if somebody wrote entries for neighbours, ARP is off on purpose. */
 gboolean ibh_rail_lacks_arp(IbhSubject *about)
 {
     return (about->nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST) &&
@@ -148,8 +152,9 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     if (way.refused || way.route->type != RTN_UNICAST ||
         ibh_route_leads_through(way.route, nic->link->ifindex) != same_nic)
         return NULL;
-    /* Therefore `way` is also our way back to the peer. A strict rp_filter drops the peer's packets if this way leads
-     * through another NIC. A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
+    /* As `to` stands for the peer, too, `way` is also our way back to the peer. A strict rp_filter drops the peer's
+     * packets if this way leads through another NIC. A loose rp_filter (2) is strict on a NIC that has no IPv4
+     * address. */
     is_strict = filter == 1 || (filter && !ibh_nic_serves_family(nic, AF_INET));
     return is_strict && !same_nic ? NULL : way.route;
 }
@@ -174,10 +179,10 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
 
 #define GUESTS_NAMED 4 /* the text names at most this many, and counts the others */
 
-/* Returns, in words, the hosts and prefixes for which this NIC answers ARP as a proxy, except those that this host
- * reaches through rails only. They may be virtual machines or pods. NULL if there are none. The caller frees the text.
- * Peers ask only for addresses that they take to be on link: those in the rails' subnets, and single hosts, to which
- * peers may have on-link routes. */
+/* Returns, in words, the guests of this NIC, which may be virtual machines or pods: the hosts and prefixes for which
+ * the NIC answers ARP as a proxy, except those that this host reaches through rails only. NULL if there are none. The
+ * caller frees the text. Peers ask only for addresses that they take to be on link. So we look at pieces in the rails'
+ * subnets, and at single hosts, to which peers may have on-link routes. */
 static char *find_guests(const IbhCheck *check, const IbhNic *nic)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -228,17 +233,18 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
     return TRUE;
 }
 
-/* TRUE if proxy_arp_pvlan is on, and this host reaches the host of the question through the same NIC. proxy_arp_pvlan
- * is for switches that isolate their ports. On any other wire, the NIC answers for each host that this host reaches
- * through the NIC, and so attracts the traffic between the hosts of the wire. */
+/* TRUE if proxy_arp_pvlan is on, and a packet for the question's host that comes in through this NIC would leave
+ * through this NIC again. proxy_arp_pvlan is for switches that isolate their ports. On any other wire, the NIC answers
+ * for each host that this host reaches through the NIC, and so attracts the traffic between the hosts of the wire. */
 gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
 {
     return about->nic->link->proxy_arp_pvlan && find_forwarding(about->check, about->nic, about->ip, TRUE);
 }
 
-/* TRUE if the NIC has a proxy entry for the address of a host in the subnet, and the kernel would forward packets to
- * the address by about->route, the route to the rest of the subnet. Then the host is probably on the rails' wire. But
- * if that route leads through a NIC that is not a rail, the host may be behind that NIC, so the remedy is advice. */
+/* TRUE if the NIC has a proxy entry for the address of a host in the question's subnet, and the kernel would forward
+ * packets for this address by about->route, as it does for the rest of the subnet. Then the host is probably on the
+ * rails' wire, and the remedy deletes the entry. But if about->route leads through a NIC that is not a rail, the host
+ * may be behind that NIC, so the remedy is advice. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -277,9 +283,9 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
 
 /* ---- who answers ARP for whom, on the rails' wire ---- */
 
-/* TRUE if ARP requests of peers that come in through this NIC reach the kernel's ARP. Whether the kernel then answers
- * depends on sysctls, which the callers check. For a NIC in a VRF, the kernel knows the addresses outside of the VRF
- * only if the rule for table local is the first, and so comes before the rule for VRFs. */
+/* TRUE if the kernel's ARP sees the requests that come in through this NIC, and finds the addresses of this host for
+ * which they ask. Whether it then answers depends on sysctls, which the callers check. For a NIC in a VRF, it finds the
+ * addresses outside of the VRF only if the rule for table local is the first, and so comes before the rule for VRFs. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *link = nic->link;
@@ -295,7 +301,7 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 }
 
 /* Returns the rail's IPv4 subnet in which peers ask for the address; NULL if there is none, or if `rail` is not a rail.
- * If the address has a longer prefix than the subnet, and is not a single address, it is on another wire: NULL. */
+ * Also NULL if the address has a subnet of its own that is smaller than the rail's: that subnet is on another wire. */
 static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddress *address)
 {
     const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
@@ -305,10 +311,11 @@ static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddres
     return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
 }
 
-/* TRUE if the NIC has an address in an IPv4 subnet of the rail, or is stacked on the rail as a macvlan, macvtap or
- * ipvlan. FALSE if the NIC is stacked on the rail in another way (a VLAN, a P_Key child), if the NIC has another link
- * type, or if the rail has no IPv4 address. We assume that a candidate without an address is on the rails' wire, unless
- * it has arp=keep. */
+/* TRUE if the NIC is probably on the wire of the rail. These cases are tried in this order:
+ * - The rail has no IPv4 address, or the NIC has another link type: FALSE.
+ * - The NIC is stacked on the rail: TRUE for a macvlan, macvtap or ipvlan, FALSE for a VLAN or a P_Key child.
+ * - The NIC is a candidate without an address: TRUE unless it has arp=keep.
+ * - Any other NIC: TRUE if it has an address for which peers ask in a subnet of the rail (find_subnet_asked_in()). */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -326,9 +333,10 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     return FALSE;
 }
 
-/* TRUE if the NIC is on the wire of a rail, and answers ARP for all addresses of this host. A rail does so only with
- * arp=keep. FALSE if the administrator's rp_filter is 1, because the kernel then drops requests whose answer would
- * leave through another NIC; and for a NIC that must be silent, because --apply silences it. */
+/* TRUE if the NIC is on the wire of another NIC that is a rail, and answers ARP for all addresses of this host. FALSE
+ * for a rail without arp=keep, whose values ib-hook sets; if the administrator's rp_filter is 1, because the kernel
+ * then drops requests whose answer would leave through another NIC; and for a NIC that must be silent, because --apply
+ * silences it. */
 gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -402,7 +410,8 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
                 would_answer(check, beside, beside->link->sysctl, address, subnet))
                 return FALSE;
         }
-        /* If --apply corrects the values, another finding says so. */
+        /* A rail answers now; or it will answer after --apply, and then a finding of ours.c says that --apply is
+         * needed. */
         if (would_answer(check, nic, nic->link->sysctl, address, subnet) ||
             would_answer(check, nic, wanted, address, subnet))
             return FALSE;
@@ -411,9 +420,10 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     return was_answered;
 }
 
-/* TRUE if peers ask for the address on the rails' wire, and only our sysctl values keep NICs from answering. The
- * address must be on lo or another link without a wire (ibh_link_has_no_wire()), or on a NIC that is not a rail and
- * drops requests, because its rp_filter is strict and its answers would leave through another NIC. */
+/* TRUE if peers ask for the address on the rails' wire, and only our sysctl values keep NICs from answering
+ * (is_silenced()). The address must be an IPv4 address of one of two kinds. Either it is on lo or another link without
+ * a wire (ibh_link_has_no_wire()). Or it is on a NIC that is usable, is not a rail and has no master, and that drops
+ * requests, because its rp_filter is strict and its answers would leave through another NIC. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -24,7 +24,8 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 
 /* Returns the NIC as it was when the trial began. Returns NULL if this netdev did not exist then, or if the trial does
  * not decide about the NIC: the NIC is not one of the trial's interfaces, --undo has held the NIC since the trial
- * began, or --undo or --apply has decided about the NIC after the first attempt to go back. */
+ * began, or --undo or --apply has decided about the NIC after the first attempt to go back. At a later attempt, also
+ * returns NULL for a NIC that did not concern the first attempt (`concerns` in ibh_trial_remember()). */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -35,8 +36,9 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
     /* --apply ended the NIC's hold. So a hold that the first attempt to go back finds is from a later --undo. */
     if (!trial->tried)
         return is_held ? NULL : then;
-    /* The first attempt held the NIC again if it was held before the trial, and kept it otherwise. If that has changed,
-     * a later --undo or --apply has decided. */
+    /* The first attempt held the NIC again if the NIC was held before the trial, and kept it otherwise. If that has
+     * changed, a later --undo or --apply has decided. (A NIC that did not concern the first attempt was neither held
+     * again nor kept.) */
     if (is_held)
         return ibh_names_have(trial->then->state->holds, then->name) ? then : NULL;
     return ibh_names_have(now->state->kept, link->name) ? then : NULL;
@@ -90,7 +92,7 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 
 /* TRUE if the kernel would accept this route from before the trial. The kernel refuses a route if its NIC is gone or
  * down, if this host does not have its source address, or if its gateway is an address of this host. It also refuses a
- * gateway that is not on link (`is_near`). A gateway is on link in four cases: the route has the flag onlink; the
+ * gateway that is not on link. A gateway is on link (`is_near`) in four cases: the route has the flag onlink; the
  * gateway is an fe80:: address; a subnet of the NIC contains the gateway; or, before the trial, the same table had an
  * on-link route of ours through the NIC, to a prefix that contains the gateway. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
@@ -110,8 +112,8 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
     return is_near;
 }
 
-/* TRUE if the rule of an address that came since the trial began leads to this route, and no wanted route would take
- * the place of this route (ibh_route_same_place()). */
+/* TRUE if no wanted route would take the place of this route (ibh_route_same_place()), and if the route is used by a
+ * wanted rule whose address came since the trial began. */
 static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     gboolean is_used = FALSE;
@@ -127,8 +129,9 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     return is_used;
 }
 
-/* Adds to `wanted` our rules and routes from before the trial, if the trial decides about their NICs. Leaves out rules
- * whose address is gone, and routes that the kernel would refuse. */
+/* Adds to `wanted` our rules and routes from before the trial: those of NICs about which the trial decides and, if
+ * wanted->spread is set, those of main=spread. Leaves out rules of a NIC whose address is gone, and routes that the
+ * kernel would refuse. */
 static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
@@ -250,9 +253,9 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 {
     const IbhSnapshot *now = rails->snapshot;
 
-    /* If a NIC that was held before the trial is gone, or has a new netdev now, hold its name, as --undo does. Then
-     * hooks take away what they gave to a new netdev of this name. Only the first attempt holds such a name: if the
-     * hold is gone at a later attempt, an --apply has lifted it. */
+    /* If a NIC that was held before the trial is gone, or has a new netdev now, hold its name nevertheless. Then hooks
+     * take away what they gave to a new netdev of this name. Only the first attempt holds such a name: if the hold is
+     * gone at a later attempt, an --apply has lifted it. */
     IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;

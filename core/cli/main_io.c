@@ -23,13 +23,13 @@ typedef struct {
     GString *out;    /* the text for standard output; run.warnings has the text for standard error */
 } Command;
 
-/* Appends a report to `out`. The caller has set the members that its action has. Returns the exit status: --show
- * succeeds whatever it finds. */
+/* Appends a report to `out`. The caller has set the members of `report` that only its action has. Returns the exit
+ * status: --show succeeds whatever it finds. */
 static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
     IbhWriter *writer = options->json ? ibh_report_json : options->prometheus ? ibh_report_prometheus : ibh_report_text;
-    /* With --quiet, --apply, --undo and --confirm write no text: their errors are in run.warnings already. */
+    /* The actions --apply, --undo and --confirm write no text if --quiet is given: their errors are in run.warnings. */
     const gboolean only_status = command->run.writes && options->style.quiet && writer == ibh_report_text;
     g_autofree char *text = NULL;
 
@@ -107,8 +107,8 @@ static IbhFabric *look_at_fabric(Command *command)
     return fabric;
 }
 
-/* Adds the findings about sections of the configuration. With `warns`, also makes each of these findings a warning.
- * `missed` has the missing rails. */
+/* Adds the findings about sections of the configuration. With `warns`, also adds the message of each of these findings
+ * to the text for standard error. `missed` has the missing rails. */
 static void judge_sections(Command *command, const GArray *missed, gboolean warns, GPtrArray *findings)
 {
     const guint before = findings->len;

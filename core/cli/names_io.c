@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Peers that are given by name. The names are resolved before anything is sent. */
+/* Peers that are given by name. The names are resolved before --probe sends anything. */
 #include "cli/cli.h"
 
 #include <netdb.h>

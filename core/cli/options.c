@@ -191,8 +191,8 @@ static char *refuse_word(const char *word, const IbhOptions *options)
 }
 
 /* Takes the options of one word: "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value of an option is
- * the rest of the word or, if there is no rest, the next word; then `word` moves on to the next word. Notes the options
- * in `used`, which has a bit for each row of the table. */
+ * the rest of the word. If there is no rest, the value is the next word, and `word` moves on to that word. Notes the
+ * options in `used`, which has a bit for each row of the table. */
 static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
     char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
@@ -208,8 +208,8 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
         else if (!is_long && letter[0] && letter[1])
             rest = letter + 1;
         option = find_option(name, rest ? rest : next);
-        /* If the option exists, its value is missing, or is no value for it: name the option alone, "-i" for "-ji". If
-         * there is no such option, name the whole word. */
+        /* Either the option exists, but has no value that it could take: then name the option alone, "-i" for "-ji". Or
+         * there is no such option: then name the whole word. */
         if (!option)
             return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)

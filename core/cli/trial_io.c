@@ -13,8 +13,8 @@
 
 /* A process waits for --confirm. When the time of the trial is over, the process tries to go back, that is, to restore
  * what stood before the --apply. It pauses for PAUSE seconds between these attempts. If the token is still there
- * PAUSE seconds after the time is over, the process was killed, or its attempts fail; so a new --apply no longer joins
- * the trial. */
+ * PAUSE seconds after the time is over, the process was killed, or has not succeeded yet; so a new --apply no longer
+ * joins the trial. */
 #define PAUSE 5
 #define LONG_PAUSE 60 /* seconds; the longest pause if another --apply has given the trial more time */
 #define TRIES 720     /* attempts, for at least an hour: until an attempt succeeds, the host may be cut off */
@@ -143,8 +143,9 @@ static void wait_for_confirmation(Waiter *waiter)
         ibh_log_lines(LOG_WARNING, said->str, TRUE);
 }
 
-/* Starts the process that waits. When this returns, the process is detached: it has a session of its own, blocks all
- * signals, and holds no lock, pipe, terminal or file but the token's. Returns FALSE if it could not be started. */
+/* Starts the process that waits. Returns FALSE if it could not be started. When this returns TRUE, the process is
+ * detached: it has a session of its own, blocks all signals, holds no lock, pipe or terminal, and has only two files
+ * open, the token's and /dev/null. */
 static gboolean start_process(Waiter waiter)
 {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -165,8 +166,8 @@ static gboolean start_process(Waiter waiter)
             (void)dup2(null, fd);
         for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
             close(fd);
-        /* daemon() forks once more: the child ends with status 0, and the grandchild waits. Its arguments keep the
-         * descriptors, and the working directory, because the path of --config may be relative. */
+        /* daemon() forks once more: the child ends with status 0, and the grandchild waits. The first argument keeps
+         * the working directory, because the path of --config may be relative; the second keeps the descriptors. */
         waiter.token = ibh_token_open(waiter.begun->store);
         if (waiter.token >= 0 && daemon(TRUE, TRUE) == 0) {
             wait_for_confirmation(&waiter);
@@ -215,7 +216,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
     if (waits && (plan->len || end)) {
         token.end = MAX(token.end, end);
         join_ifaces(&token, run->only);
-        *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that nothing comes back */
+        *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that this --apply is part of no trial */
         return ibh_token_write(run->store, &token, error);
     }
     /* An --apply of all NICs ends an overdue trial, because a late attempt to go back would take this --apply back,

@@ -240,7 +240,7 @@ static gboolean read_setting(Reader *reader)
     }
     if (KEYS[key].defaults_only && !in_defaults)
         return reject_line(reader, "the same for all interfaces; %s is allowed in [defaults] only", name);
-    /* If the value is rejected, ibh_config_add() removes the setting again. */
+    /* If the line is rejected below, ibh_config_add() removes the setting again. */
     setting = add_setting(reader->config, key, reader->pattern);
     setting->rank = reader->rank;
     setting->line = reader->line;
@@ -258,9 +258,10 @@ static gboolean read_setting(Reader *reader)
 
 /* ---- sections and lines ---- */
 
-/* Returns what follows a set such as [0-3]. Returns NULL if the set is not closed, is empty, or has a range that runs
- * backwards. Also returns NULL if the set has a '[' inside: fnmatch() might read a character class there, such as
- * [:alpha:], whose meaning depends on the locale. */
+/* Returns what follows a set such as [0-3]. A ']' at the beginning of a set does not close it, but is its first
+ * character. Returns NULL if the set is not closed, or has a range that runs backwards. Also returns NULL if the set
+ * has a '[' inside: fnmatch() might read a character class there, such as [:alpha:], whose meaning depends on the
+ * locale. */
 static const char *skip_set(const char *open)
 {
     const char *first = open + 1 + (open[1] == '!' || open[1] == '^');

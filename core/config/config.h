@@ -16,7 +16,8 @@ typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD } IbhMain;
 /* With the values after IBH_GATEWAY_AUTO, gateway= itself says which address the gateway has. */
 typedef enum {
     IBH_GATEWAY_NONE,
-    IBH_GATEWAY_AUTO, /* the gateway of main's default route through the NIC, if there is exactly one */
+    IBH_GATEWAY_AUTO, /* the gateway of main's default route through the NIC, if exactly one such route counts; see
+                         set_gateway_and_metrics() in plan/gateways.c */
     IBH_GATEWAY_ADDRESS,
     IBH_GATEWAY_PEER,  /* the other address of a /30, /31 or /127 */
     IBH_GATEWAY_FIRST, /* the first host of the IPv4 subnet */

@@ -2,7 +2,7 @@
 /*
  * Checks the setting rails=N, which says that N RDMA ports should have a rail. The setting is for rails that a host
  * cannot report as missing, because it does not remember them: a host without a disk starts with an empty /var/lib, and
- * no host remembers virtual functions, for example (is_hardware() in plan/known.c).
+ * no host remembers rails that are not hardware, such as virtual functions (is_hardware() in plan/known.c).
  */
 #include "fabric/rows.h"
 
@@ -12,9 +12,9 @@
 
 #define DEPTH 8 /* below a stacked link, such as a VLAN on a VLAN, we look at this many links at most */
 
-/* Returns the name of a NIC's RDMA port. If the NIC has no port (a macvlan, a VLAN on a VLAN), returns the name of the
- * port of the first link below the NIC that has a port. If there is no such link either, returns the NIC's own name: so
- * a rail without RDMA (manage=yes) counts as a port of its own. */
+/* Returns the name of a NIC's RDMA port. If the NIC has no port (for example a macvlan, or a VLAN on a VLAN), returns
+ * the name of the port of the first link below the NIC that has a port. If there is no such link either, returns the
+ * NIC's own name: so a rail without RDMA (manage=yes) counts as a port of its own. */
 static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhLink *link = nic->link, *below;

@@ -108,8 +108,8 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         own->rail = nic->status == IBH_NIC_RAIL || is_broken_rail(rails, nic);
         own->used = own->subnets->len > 0;
         /* Ethernet rails that reach the same remote= through their gateways are compared like rails of one subnet.
-         * InfiniBand rails are not, because they may be on two fabrics, each with its own subnet manager. These
-         * prefixes are added only now, because a NIC without an address must not count as used. */
+         * InfiniBand rails are not, because they may be on two fabrics, each with its own subnet manager. Add the
+         * prefixes of remote= only after `used` is set: a NIC without an address must not count as used. */
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
             if (own->type != ARPHRD_INFINIBAND)
                 g_array_append_val(own->subnets, remote->prefix);

@@ -101,7 +101,8 @@ typedef struct IbhPort {
     gboolean has_all_pkeys;            /* the whole P_Key table was read */
 } IbhPort;
 
-/* A netdev of an RDMA port; also an InfiniBand netdev whose port is not known, and a rail without RDMA (manage=yes). */
+/* A netdev of an RDMA port; also an InfiniBand netdev whose port is not known, and a rail without an RDMA port of its
+ * own (for example a macvlan, or a NIC with manage=yes). */
 typedef struct IbhPortNic {
     char iface[IFNAMSIZ];
     char rdma[72];     /* the name of the port; "": none, or not known */
@@ -126,7 +127,7 @@ typedef struct {
     char name[32];      /* the PCI address; "": there is no such adapter */
     gboolean is_hca;    /* an InfiniBand or Omni-Path adapter, which is certainly there for RDMA */
     const char *driver; /* its driver; NULL: it has none */
-    const char *rdma;   /* the module that adds RDMA to the driver; NULL: it has no driver */
+    const char *rdma;   /* the module that adds RDMA to the driver; NULL: the adapter has no driver */
 } IbhBare;
 
 typedef struct IbhFabric {
@@ -135,7 +136,8 @@ typedef struct IbhFabric {
     GArray *nics;                    /* IbhPortNic */
     GArray *gpus;                    /* IbhGpu: empty until ibh_fabric_read_gpus() */
     gboolean complete;               /* TRUE: read from /sys itself, so if a port has no netdev here, the netdev is in
-                                        another network namespace, or there is none; FALSE: a copy may lack netdevs */
+                                        another network namespace, or there is none; FALSE: read from a copy, which
+                                        may lack netdevs */
     gboolean modules[IBH_N_MODULES]; /* FALSE: certainly not loaded; TRUE: loaded or built in, or not known */
     IbhBare bare;
     gint64 memlock; /* how many bytes a process may lock; G_MAXINT64: unlimited; or IBH_UNKNOWN */
@@ -157,8 +159,8 @@ gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other
  * ibh_fabric_judge(). */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
 
-/* Adds to `findings` what is wrong with RDMA on the host, and with the interfaces in `only` and their RDMA ports (NULL:
- * all interfaces and ports). */
+/* Adds to `findings` what is wrong with RDMA on the host, with the interfaces in `only`, and with their RDMA ports. If
+ * `only` is NULL, looks at all interfaces and ports. */
 void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings);
-/* Adds a finding if not exactly `wanted` ports have a rail (rails=). */
+/* Adds a finding if the number of ports that have a rail is not `wanted` (rails=). */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings);

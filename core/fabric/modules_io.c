@@ -59,10 +59,12 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     IBH_EACH_POINTER (const char, device, devices) {
         IbhBare bare = {.is_hca = ibh_pci_has_class(tree, device, "0c06 0207 0208")}; /* InfiniBand, Omni-Path */
 
-        /* Keep the adapter that was found before, unless this one takes precedence. */
+        /* Keep the adapter that was found before, unless this one takes precedence. Skip devices whose driver
+         * find_driver() does not know. */
         if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare))
             continue;
-        /* Skip devices that cannot do RDMA, and adapters that have their RDMA device. */
+        /* Skip a device that is neither InfiniBand nor Omni-Path and has no driver of find_driver()'s table, and an
+         * adapter that has its RDMA device. */
         if (!(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))
             continue;
         g_strlcpy(bare.name, device, sizeof bare.name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about the netdevs of ports: P_Keys, GIDs of addresses, and values that rails of one subnet must share. Pure.
+ * Findings about the netdevs of ports: P_Keys, hardware addresses, GIDs of addresses, and values that rails of one
+ * subnet must share. Pure.
  *
  * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h), except
  * {port} and {iface}, which the callers set.
@@ -27,8 +28,8 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
     return found;
 }
 
-/* Sets the words for the line that a person has to add to the subnet manager's list of partitions (PARTITION_ADVICE in
- * rows.c). */
+/* Sets {pkey}, and the words for the line that a person has to add to the subnet manager's list of partitions
+ * (PARTITION_ADVICE in rows.c). */
 static void say_partition(IbhSubject *about)
 {
     guint number = (guint)about->netdev->pkey & ~(guint)PKEY_FULL;
@@ -72,8 +73,9 @@ gboolean ibh_netdev_is_limited(IbhSubject *about)
 
 /* ---- hardware addresses ---- */
 
-/* TRUE if the hardware address has another subnet prefix than the port's GID. FALSE if the netdev has no IP address, if
- * the state of the port is not right, and while another subnet manager is just taking over (is_steady). */
+/* TRUE if the hardware address has another subnet prefix than the port's GID. FALSE if the port or one of the prefixes
+ * is not known, if no address of the netdev counts (IbhPortNic.used), while another subnet manager is just taking over
+ * (is_steady), and if the state of the port is not right. */
 gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 {
     if (!about->port || !about->netdev->used || !about->port->is_steady || !ibh_port_is_right(about->port))
@@ -101,7 +103,8 @@ static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
 }
 
 /* TRUE if an address of a RoCE NIC has no GID, or has a GID that names another netdev. The words are about the first
- * such address: wrong GIDs of one NIC have one cause. */
+ * such address: wrong GIDs of one NIC have one cause. FALSE if the GID table was not read as a whole, if the NIC is
+ * down or has no carrier, and if the port is not sound (ibh_port_is_sound()). */
 gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -146,11 +149,11 @@ static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Valu
     return value == VALUE_SM && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-/* Compares a value of this rail (the subject) with the values of all rails that share a subnet with it, itself among
- * them. Returns a rail that has the most frequent of the values that differ from the subject's value, and sets the
- * words. Returns NULL if there is nothing to report: more than half of the rails compared have the subject's value, no
- * rail is known to have another value, the subject's value is not known or must not be compared, or the subject is no
- * rail. */
+/* Compares a value of the subject, a rail, with the values of the rails beside it (ibh_port_nics_are_beside()). The
+ * subject counts as one of these rails; rails whose value is not known do not count. Returns a rail that has the most
+ * frequent of the values that differ from the subject's value, and sets the words. Returns NULL if the subject is no
+ * rail, if its value is not known or must not be compared (describe_value()), if no rail has another value, or if more
+ * than half of the rails compared have the subject's value. */
 static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -216,9 +219,9 @@ static gboolean has_mtu(const IbhPortNic *nic)
     return nic->usable && nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
 }
 
-/* Returns this rail, the rails beside it (ibh_port_nics_are_beside()), the rails beside these rails, and so on; but
- * leaves out other rails whose MTU is not known (has_mtu()). All rails of the list need the same MTU. The list has
- * const IbhPortNic *, in the order of IbhFabric.nics. */
+/* Returns this rail, the rails beside it (ibh_port_nics_are_beside()), the rails beside these rails, and so on. Leaves
+ * out rails whose MTU is not known (has_mtu()), except this rail itself. All rails of the list need the same MTU. The
+ * list has const IbhPortNic *, in the order of IbhFabric.nics. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
@@ -286,9 +289,10 @@ static char *describe_mtu(const IbhPortNic *nic)
 }
 
 /* TRUE if the rails around this rail (find_rails_around()) differ in MTU or mode. But if more than half of these rails
- * have the MTU and mode of the goal (find_goal()), they are right: then FALSE for them, and TRUE only for the others.
- * The words are the same for each rail with this problem, so these rails share a finding. The commands change each rail
- * that differs from the goal: they give it the goal's MTU and mode. */
+ * have the MTU and mode of the goal (find_goal()), that majority is right: then FALSE for a rail of the majority, and
+ * TRUE only for the others. FALSE also if the MTU of this netdev is not known (has_mtu()), if the netdev is no rail, or
+ * if there is no goal. The words are the same for each rail with this problem, so these rails share a finding. The
+ * commands change each rail that differs from the goal: they give it the goal's MTU and mode. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);

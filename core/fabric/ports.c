@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about a port: its state, GUIDs, link, PCI slot and errors. Pure.
+ * Findings about a port: its state, GID and GUIDs, rate and lanes, PCI slot, and errors. Pure.
  *
  * A predicate is TRUE if its finding applies. Then it also sets the words of the finding's texts (check/row.h), except
  * {port} and {iface}, which the callers set.
@@ -33,12 +33,14 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or no netdev is seen, but a copy
-                       of /sys may lack the netdev, or the port is InfiniBand and ib_ipoib is missing */
-    PORT_UNUSED,    /* the port is not Ethernet, and its netdev is not used, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* the port is Ethernet, and its netdev is not used; or the port is Ethernet and disabled, and no
-                       netdev is seen, even in a copy of /sys; or no netdev is seen for a reason that PORT_USED does not
-                       name: the netdev is in another network namespace (a container), or there is none */
+    PORT_USED,      /* the port has a netdev that has an address, is a rail or was asked for by name. Or no netdev is
+                       seen, perhaps because a copy of /sys lacks it, or because an InfiniBand port needs ib_ipoib,
+                       which is missing; but a disabled Ethernet port without a netdev is left alone */
+    PORT_UNUSED,    /* the port is not Ethernet, and has a netdev, but none that is used as PORT_USED says, perhaps
+                       because the port is not active */
+    PORT_LEFT_ALONE /* the port is Ethernet, and has a netdev, but none that is used as PORT_USED says. Or no netdev is
+                       seen: the port is Ethernet and disabled (even in a copy of /sys), the netdev is in another
+                       network namespace (a container), or there is none */
 } Usage;
 
 /* If the user named interfaces (`only`), ibh_fabric_judge() asks only about ports whose netdev was named: then `nic` is
@@ -106,8 +108,8 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
 }
 
 /* Returns why ibh_port_is_active() is FALSE for a port, and the consequence. A port in the state ACTIVE counts as
- * inactive only if its physical state is not LinkUp. The state after it, ACTIVE_DEFER, means that an active port has
- * just lost its link. So the link is the reason in both states. */
+ * inactive only if its physical state is not LinkUp. The state with the next number, ACTIVE_DEFER, means that an active
+ * port has just lost its link. So the link is the reason in both states. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)
@@ -122,9 +124,9 @@ static const char *why_inactive(const IbhPort *port)
     return "nothing can be sent through it";
 }
 
-/* FALSE for an active port, for a port whose state is not known, for a port that is left alone (Usage), for a port
- * without a subnet manager (the finding sm-missing reports that), and for a port whose netdev was set down. The finding
- * is only a note if the port is not used. */
+/* FALSE for a port whose state is not known, for an active port, for a port with a link but without a subnet manager
+ * (the finding sm-missing reports that), for a port that is left alone (Usage), and for a port whose netdev was set
+ * down. TRUE for any other port. The finding is only a note if the port is not used. */
 gboolean ibh_port_is_inactive(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -185,8 +187,9 @@ gboolean ibh_port_shares_guid(IbhSubject *about)
 
         if (!same_port_guid && !share_node_guid(device, its))
             continue;
-        /* A node GUID belongs to a device, so name the devices. `first` is the port or device that comes first in its
-         * array, so the words are the same from either side, and both sides share a finding. */
+        /* If the ports share a GUID, name the ports; if only the devices share a node GUID, name the devices. `first`
+         * is the port or device that comes first in its array, so the words are the same from either side, and both
+         * sides share a finding. */
         ibh_subject_say(about, "what=%s\nguid=0x%016" G_GINT64_MODIFIER "x\nfirst=%s\nsecond=%s",
                         same_port_guid ? "GUID" : "node GUID", same_port_guid ? own->gid.guid : device->node_guid,
                         same_port_guid ? MIN(own, other)->name : MIN(device, its)->name,
@@ -231,7 +234,8 @@ static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const 
     return known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND;
 }
 
-/* Returns the fastest comparable port of a rail in the same subnet, or NULL if none is faster than the port itself. */
+/* Returns the fastest port that can be compared (can_compare()) and belongs to a rail beside the port's netdev
+ * (ibh_port_nics_are_beside()). Returns NULL if no such port is faster than the port itself. */
 static const IbhPort *find_faster(const IbhSubject *about)
 {
     const IbhPort *fastest = NULL;
@@ -267,7 +271,8 @@ static int rate_of_model(const char *model)
 /* TRUE if the port is slower than a comparable port of a rail in the same subnet. With InfiniBand or Omni-Path, also
  * TRUE if the port has only one lane, or is slower than its model can be. Cables of InfiniBand and Omni-Path have four
  * lanes, or two if they are split, so if a port has one lane, other lanes have failed. An older switch or a slower
- * board is no fault. So a rate below the model's rate is only noted, unless it is below an eighth of that rate. */
+ * board is no fault. So a rate below the model's rate is only noted, unless it is below an eighth of that rate. FALSE
+ * if the port's rate is not known. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);

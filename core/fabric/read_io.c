@@ -41,7 +41,8 @@ static void parse_state(const char *text, gpointer to)
     g_strlcpy(state->name, name, MIN(sizeof state->name, strcspn(name, "\n") + 1));
 }
 
-/* Returns a number in tenths; IBH_UNKNOWN for 0, for "Unknown", and for a text with another unit. */
+/* Parses a number and, directly behind it, `unit`; ignores what follows. Returns the number in tenths; IBH_UNKNOWN for
+ * any other text, such as "Unknown", and for a number that is 0, or 100,000 or more. */
 static int tenths_of(const char *text, const char *unit)
 {
     char *end = NULL;
@@ -115,6 +116,8 @@ static void parse_mode(const char *text, gpointer to)
         g_strlcpy(to, text, sizeof((IbhPortNic *)NULL)->mode);
 }
 
+/* Parses "fe80:0000:0000:0000:248a:0703:00b0:1cfe". A GID is written like an IPv6 address, and never like an IPv4
+ * address, so the text must have a colon. */
 static void parse_gid(const char *text, gpointer to)
 {
     IbhPortGid *gid = to;
@@ -274,8 +277,8 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
         port->roce = MAX(port->roce, gid.roce);
         g_array_append_val(port->gids, gid);
     }
-    /* If the entry at which the loop ended has a file, the table was not read to its end. The table of a RoCE port has
-     * more than one entry, so if not even two were read, a copy of /sys lacks the others. */
+    /* If the entry at which the loop ended has a file (its GID, or its type), the table was not read to its end. The
+     * table of a RoCE port has more than one entry, so if not even two were read, a copy of /sys lacks the others. */
     port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
     ibh_tree_line(tree, type, sizeof type, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);

@@ -53,7 +53,7 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
         return FALSE;
     IBH_EACH (const IbhRoute, route, any_ip)
         g_array_append_val(snapshot->local, route->dst);
-    /* Of tables that matter as a whole, read the routes that the first step has not read. */
+    /* Of tables that matter as a whole, read the routes that the filter `protocol_kernel` has left out. */
     tables = ibh_scope_tables(&scope, snapshot, config);
     IBH_EACH (const guint32, table, tables) {
         remaining.table = *table;

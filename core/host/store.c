@@ -277,9 +277,9 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* Fails if reading fails for a reason that may pass (is_temporary()), or if a user other than root may not read the
- * file: then the state must not be taken for empty. In all other cases, starts with an empty state: for example, if
- * there is no file, if the file is not trusted, or if a security module does not let root read it. */
+/* Fails if reading fails for a reason that may pass (is_temporary()), or if we are not root and may not read the file:
+ * then the state must not be taken for empty. If reading fails for any other reason, starts with an empty state: for
+ * example, if there is no file, if the file is not trusted, or if a security module does not let root read it. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -307,7 +307,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         state->known = g_array_ref(earlier->known);
         state->recalled = TRUE;
     }
-    /* If there is no file, the state that we start with need not be saved until a run changes it. */
+    /* If no file was read, the state that we start with need not be saved until a run changes it. */
     store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }

@@ -16,7 +16,8 @@ typedef struct IbhStore IbhStore;
 /* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes the directory; fails if this
  * is not possible, or if other users could write there. Without `create`, a missing directory is an empty store. */
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
-/* Releases the lock. Then writes the rails file if a saved state has other known rails (ibh_known_differ()). */
+/* Releases the lock. Then, if the state was saved with other known rails than the rails file has (ibh_known_differ()),
+ * writes the rails file. */
 void ibh_store_close(IbhStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 
@@ -28,8 +29,8 @@ char *ibh_store_file(const IbhStore *store, const char *end);
 
 /* Returns the state. Returns NULL if the file cannot be read now, or if the user is not root and may not read the file.
  * If the file is missing or, for example, not trusted, the state starts empty. In the network namespace of process 1,
- * the state includes the known rails of earlier boots from /var/lib/ib-hook/rails. If the rails file cannot be read
- * now, the state lacks these rails, and `recalled` is FALSE. */
+ * if the state lacks the known rails of earlier boots (`recalled` is FALSE), adds them from the rails file,
+ * /var/lib/ib-hook/rails. In any other namespace, and if the rails file could not be read, `recalled` stays FALSE. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 /* Writes the state if it has changed since it was loaded or saved. With IbhState.is_private, only root may read the
  * file. */
@@ -38,7 +39,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 /* TRUE in the network namespace of process 1. */
 gboolean ibh_store_is_home(void);
 
-/* Opens the file that --watch locks while it runs. Returns the descriptor, or -1 and errno. */
+/* Opens the file that --watch locks while it runs. `flags` is for open(). Returns the descriptor, or -1 and errno. */
 int ibh_watch_open(int flags);
 /* TRUE if a --watch of this network namespace runs. A user who may not open the lock's file cannot test the lock; then
  * the file is taken as a sign that --watch runs. */

@@ -77,7 +77,7 @@ static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
     return FALSE;
 }
 
-/* TRUE if a netdev of the device is a port of this bond. */
+/* TRUE if a netdev of the device has this link, a bond, as its master. */
 static gboolean is_above_device(const Port *port, const GArray *links, const IbhLink *master)
 {
     IBH_EACH (const IbhLink, link, links) {

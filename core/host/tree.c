@@ -408,7 +408,7 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
         if (!dir && fd >= 0)
             close(fd);
     }
-    /* ENODEV: the device is being removed; EXDEV: the path leads out of the copy */
+    /* ENODEV: the device is being removed; EXDEV: the path leads out of the copy, or is not public */
     if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV && errno != EXDEV)
         tree->problem = errno;
     while (dir && names->len < N_NAMES) {

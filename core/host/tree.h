@@ -29,7 +29,7 @@ gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GEr
  * file that is not public: a user who may run us as root with any file (sudo) could read the line in our messages. */
 gboolean ibh_file_is_public(int fd);
 
-/* Both set an error from errno and return FALSE. ibh_file_fail() says "PATH: cannot be read: …", with advice.
+/* These two set an error from errno and return FALSE. ibh_file_fail() says "PATH: cannot be read: …", with advice.
  * ibh_file_cannot(), for our own files, says "cannot write /run/…: No space left on device" if `doing` is "write". */
 gboolean ibh_file_fail(const char *path, GError **error);
 gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
@@ -44,8 +44,8 @@ typedef struct {
 } IbhTreeRoot;
 
 /* Paths begin with "sys/", "proc/", "run/" and so on. In a copy, "sys/" is the directory from --sysfs, and "proc/",
- * "run/" and so on are beside that directory. A link that leads out of the copy counts as absent. So does a file that
- * not all users may read, unless its IbhTreeRoot is `trusted`. */
+ * "run/" and so on are beside that directory. In a copy, a link that leads out of its IbhTreeRoot counts as absent. So
+ * does a file that not all users may read, unless its IbhTreeRoot is `trusted`. */
 typedef struct {
     char *sys;            /* the directory from --sysfs */
     gboolean complete;    /* TRUE for /sys itself, the live tree: a device whose file is missing does not exist (a copy
@@ -68,11 +68,11 @@ gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, g
 /* TRUE if the path exists and, if it is a link, leads to something that exists. An error counts as FALSE. */
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
 /* Resolves the links of a path. Returns where the path leads, relative to sys, such as "devices/pci0000:3a/…"; NULL if
- * the path is missing or leads out of sys. */
+ * the path is missing, cannot be resolved, or does not lead below sys. The caller frees the result. */
 G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
-/* Lists up to 4,096 names (char *) of a directory that do not begin with a dot, sorted as versions (ib2 before ib10).
- * The list is empty if the directory is missing or is being removed, if it counts as absent in this copy, or if it is a
- * file. Other errors are stored in tree->problem. */
+/* Lists the names (char *) in a directory, at most 4,096, sorted as versions (ib2 before ib10). Skips names that begin
+ * with a dot. If the directory is missing or is being removed, if it counts as absent in this copy, or if it is a file,
+ * the list is empty. After any other error, the list is incomplete, and tree->problem has the errno. */
 G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...);
 
 /* Looks at a file without opening it. `flags` is 0, or O_NOFOLLOW for a link itself. Returns a descriptor, which the

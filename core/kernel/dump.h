@@ -17,7 +17,7 @@
 typedef struct IbhNetlink {
     struct nl_sock *socket;
     char *received;   /* a buffer of IBH_RECEIVE_SIZE */
-    gboolean strict;  /* the kernel filters dumps of routes (since 4.20); older kernels only look at the family */
+    gboolean strict;  /* the kernel filters dumps of routes (since 4.20); older kernels filter them by family only */
     guint datagrams;  /* how many datagrams with objects the last answer had */
     GHashTable *pool; /* the nexthops and metrics of routes */
 } IbhNetlink;
@@ -31,16 +31,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhMessage, nlmsg_free)
  * ibh_netlink_talk() fail. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
-/* Sends a request and reads the whole answer. `each` is NULL for a change, whose answer has no objects. On failure, the
- * code of the error is the errno with which the kernel refused the request; EINTR if the kernel's state changed during
- * the dump; EIO or EBADMSG if the request could not be sent, or the answer not be read (see also IBH_ANSWER_LOST). The
- * caller frees `message`. */
+/* Sends a request and reads the whole answer. `each` is NULL for a change, whose answer has no objects. The caller
+ * frees `message`. On failure, the error has one of these codes:
+ * - the errno with which the kernel refused the request;
+ * - EINTR if the kernel's state changed during the dump;
+ * - EIO if the request could not be sent, or if the answer could not be read and the socket not be opened again;
+ * - EBADMSG if the answer could not be read (the domain is IBH_ANSWER_LOST if no answer came, or only a part). */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
 /* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats a dump that was interrupted.
- * Unless `compare` is NULL, also repeats a dump of several datagrams until two dumps in a row are equal. Fails after
- * DUMP_TRIES attempts. On failure, removes what was appended. Frees `message`. The dump of a missing link or table is
+ * With `compare`, also repeats a dump of several datagrams until two dumps in a row are equal. Fails after DUMP_TRIES
+ * attempts (dump.c). On failure, removes what was appended. Frees `message`. The dump of a missing link or table is
  * empty. `what` is for the error: "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error);

@@ -22,8 +22,8 @@ IbhNetlink *ibh_netlink_open(GError **error);
 void ibh_netlink_close(IbhNetlink *netlink);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 
-/* These two functions return the cookie of the socket's network namespace, which identifies the namespace until the
- * next boot. They return 0 if the kernel is older than 5.14. */
+/* These two functions return the cookie of the socket's network namespace: a number that no other namespace gets until
+ * the next boot. They return 0 if the kernel is older than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd);
 /* Returns a number for the network namespace of a process ("1", "self"). Two namespaces never have the same number at
@@ -33,8 +33,8 @@ guint64 ibh_netns_number(const char *process);
 
 /* ---- reading: functions append to an array, for both families unless an argument names the family ---- */
 
-/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. Runs before a route's nexthop object is read,
- * when the route may still lack its nexthops. Unless this call returns FALSE, runs again afterwards. */
+/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. Runs before nexthop objects are read, when
+ * the route may still lack its nexthops. Runs again afterwards for each route that the first call keeps. */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {

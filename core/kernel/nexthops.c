@@ -40,8 +40,8 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Returns FALSE if the object cannot be read: it has gone, the kernel has no nexthop objects (before 5.3), or the
- * answer was lost. */
+/* Returns FALSE if the object cannot be read: for example, the object has gone, the kernel has no nexthop objects
+ * (before 5.3), or the answer was lost. */
 static gboolean read_object(IbhNetlink *netlink, guint32 id, Object *object)
 {
     const struct nhmsg fixed = {.nh_family = AF_UNSPEC};
@@ -72,7 +72,7 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
     }
     if (!read_object(netlink, route->object, &object))
         return;
-    /* If the object is a group, its members are the route's nexthops, except a member that has gone meanwhile. */
+    /* If the object is a group, its members are the route's nexthops, except members that cannot be read. */
     n_members = members->len;
     for (guint i = 0; i < n_members; i++) {
         if (read_object(netlink, g_array_index(members, struct nexthop_grp, i).id, &object))

@@ -99,10 +99,11 @@ typedef struct {
     gboolean is_cut; /* there are more routes than the limit */
 } RouteDump;
 
-/* Filter again: kernels without strict dumps filter by family only, and send routes of MPLS and multicast, too, if we
- * ask for both families. Two members of the filter need no check here. ibh_netlink_read_main() sets `ifindex` for
- * strict kernels only. Every kernel applies `family`, except that a kernel without IPv6 answers AF_INET6 with all
- * families; but we ask for AF_INET6 alone only if a rail has an IPv6 address. */
+/* Filter again: kernels without strict dumps filter by family only. And if we ask for both families, a kernel may also
+ * send routes of MPLS and multicast. Two members of the filter need no check here: `ifindex`, which only
+ * ibh_netlink_read_main() sets, and only for strict kernels, which apply it; and `family`, which every kernel applies.
+ * (A kernel without IPv6 answers AF_INET6 with all families, but we ask for AF_INET6 alone only if a rail has an IPv6
+ * address.) */
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;

@@ -3,8 +3,8 @@
  * The nouns of the program: plain values, no I/O.
  *
  * A snapshot holds the routing state of one network namespace at one moment. What a run wants depends only on the
- * snapshot, the configuration and the request (IbhRequest). The words "rail", "candidate", "foreign", "held" and so on
- * are explained in core/README.md.
+ * snapshot, the configuration and the request (IbhRequest in plan/rails.h). The words "rail", "candidate", "foreign",
+ * "held" and so on are explained in core/README.md.
  */
 #pragma once
 
@@ -96,13 +96,14 @@ typedef struct {
     guint flags;  /* IFF_* */
     gboolean carrier;
     int master;          /* ifindex; 0 if there is none */
-    guint32 group;       /* the link group, which a rule can suppress (suppress_ifgroup); 0 is the default */
+    guint32 group;       /* the link group: a rule with this suppress_ifgroup suppresses routes through the link; 0 is
+                            the default group */
     int mtu;             /* bytes; 0 if unknown */
     int mtu6;            /* the largest packet that IPv6 sends, in bytes; 0 if unknown */
     gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
     int parent;          /* ifindex of the link below a VLAN, macvlan, macvtap, ipvlan or IPoIB child; 0 for other
                             links, and if the link below is in another network namespace */
-    char kind[16];       /* "ipoib", "vlan", "veth", …; "" if the kernel names none: Ethernet hardware, lo */
+    char kind[16];       /* "ipoib", "vlan", "veth", …; "" if the kernel names none (Ethernet hardware, lo, …) */
     guint32 vrf;         /* the table of a VRF; 0 if the link is not a VRF */
     gboolean representor;
     gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank); always
@@ -110,22 +111,23 @@ typedef struct {
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
     char slot[IBH_SLOT_LEN]; /* as in IbhKnownRail; "" if unknown, or if ibh_known_link() need not compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
-    guint lladdr_len;                                /* 0 if the link lacks a hardware address or broadcast address */
+    guint lladdr_len;                                /* 0 without a hardware address, and without a broadcast address of
+                                                        the same length */
     guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
-    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's IPv4 sysctls, which ib-hook only reads */
-    /* for IPv4, and for IPv6: while the link has no carrier, the kernel skips routes through the link */
+    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's own IPv4 sysctls that ib-hook only reads */
+    /* TRUE if the kernel skips routes through the link while the link has no carrier: IPv4 routes, IPv6 routes */
     gboolean ignores_linkdown, ignores_linkdown6;
-    gboolean forwarding6; /* the IPv6 sysctl, which ib-hook only reads */
+    gboolean forwarding6; /* the NIC's own IPv6 sysctl, which ib-hook only reads */
 } IbhLink;
 
-/* Writes the part of the hardware address that identifies the hardware: the port GUID for InfiniBand (the other
- * bytes can change), the whole MAC otherwise, "-" for a link without a hardware address. */
+/* Writes what identifies the hardware: "-" for a link without a hardware address; for InfiniBand, the port GUID (the
+ * other bytes of the hardware address can change); for any other link, the whole MAC. */
 #define IBH_HARDWARE_LEN (3 * IBH_LLADDR_MAX)
 void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN]);
 gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware); /* FALSE for "-" */
 
-gboolean ibh_link_is_of_the_host(const IbhLink *link); /* lo, a dummy or a point-to-point link (a tunnel): on no LAN */
+gboolean ibh_link_is_of_the_host(const IbhLink *link); /* TRUE for lo, a dummy, a point-to-point link: on no LAN */
 
 typedef struct {
     int ifindex;
@@ -135,21 +137,21 @@ typedef struct {
     gboolean secondary;     /* IPv4: an earlier address of the NIC has the same subnet; IPv6: a temporary address */
     gboolean noprefixroute; /* the kernel adds no route to the subnet */
     gboolean dynamic;       /* has a finite lifetime, or the kernel made it from a router's prefix */
-    gboolean tentative;     /* IPv6: DAD has failed, or still runs and the address is not optimistic. We add nothing for
-                               such an address; the rules and routes that it needs after DAD may stay
-                               (waits_for_dad()). */
+    gboolean tentative;     /* IPv6: DAD has failed, or DAD still runs and the address is not optimistic. We add nothing
+                               for such an address; the rules and routes that the address needs after DAD may stay
+                               (waits_for_dad() in plan/difference.c). */
     gboolean failed;        /* IPv6: DAD found another host with this address */
     gboolean deprecated;    /* IPv6: new connections should not use the address */
 } IbhAddress;
 
-/* TRUE if a rail can have rules for this address: an IPv4 address that is not of scope host, or an IPv6 address that is
- * global and not tentative. FALSE for multicast addresses. */
+/* TRUE if a rail can have rules for this address: an IPv4 address whose scope is wider than host, or an IPv6 address
+ * that has scope global and is not tentative. FALSE for multicast addresses. */
 gboolean ibh_address_counts(const IbhAddress *address);
 gboolean ibh_address_is_host(const IbhAddress *address); /* a /32 or /128 without a peer (a VIP): it has no subnet */
 
 /* ---- rules ------------------------------------------------------------------------------------- */
 
-/* The selectors of a rule besides `from`. Our rules have none of them but `to`. */
+/* The selectors of a rule besides `from`. Of these, our rules can have only `to`. */
 typedef enum {
     IBH_SELECT_TO = 1 << 0,
     IBH_SELECT_IIF = 1 << 1,
@@ -208,8 +210,8 @@ typedef struct {
     IbhIp gateway;       /* AF_UNSPEC if on link */
 } IbhHop;
 
-/* A pool stores the lists of nexthops and metrics of routes, and equal lists only once. An IbhRoute does not own its
- * lists, so an IbhRoute can be copied like a plain value, and is valid as long as the pool. */
+/* A pool stores the lists of nexthops and the metrics of routes; equal ones are stored only once. An IbhRoute does not
+ * own what it has in the pool, so it can be copied like a plain value, but is valid only while the pool exists. */
 GHashTable *ibh_pool_new(void);
 /* Returns the pool's copy of `data`; NULL if `size` is 0. */
 gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size);
@@ -224,12 +226,14 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;           /* 0 if the route is neither unicast nor broadcast, or if its nexthop object could not be
-                              read, as when it has gone; with `hops`, the ifindex of the first nexthop */
+    int ifindex;           /* 0 if the route is neither unicast nor broadcast. Also 0 until the route's nexthop object
+                              is read, or if no nexthop of the object can be read, for example because the object has
+                              gone. With `hops`, the ifindex of the first nexthop. */
     IbhIp gateway;         /* AF_UNSPEC if on link, and with `hops`, which have the gateways */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
-    guint nexthops;        /* the number of nexthops; more than 1 for a multipath route; see also ibh_route_part() */
+    guint nexthops;        /* the number of nexthops: 0 if `ifindex` is 0, more than 1 for a multipath route; see also
+                              ibh_route_part() */
     const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route or a group of objects; else NULL */
     guint32 object;        /* the id of a nexthop object (ip nexthop); 0 if there is none */
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
@@ -240,22 +244,23 @@ typedef struct {
     guint metrics_size;    /* 0 if there are none */
 } IbhRoute;
 
-/* Sets `ret_part` to the part of a route that leaves through this NIC. In the part, `hops` is NULL, and `nexthops` is
- * the number of nexthops through this NIC, without dead nexthops of a multipath route. If there are several, `gateway`
- * is that of the last one. If there is none, returns FALSE, and the part has no meaning. */
+/* Sets `ret_part` to a copy of the route that has only the nexthops through this NIC. In the copy, `hops` is NULL, and
+ * `nexthops` is the number of these nexthops; dead nexthops of a multipath route do not count. If there are several,
+ * `gateway` is that of the last one. If there is none, returns FALSE, and the copy has no meaning. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 /* Gives the route the metrics of `from`, whose pool must live as long as the route. */
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
-guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
+/* Returns the value of the metric `wanted` (RTAX_*); 0 if the route lacks the metric. */
+guint32 ibh_route_metric(const IbhRoute *route, guint wanted);
 /* Appends the metrics that have a word in ip(8): " mtu lock 1400 advmss 1360". */
 void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b); /* ignores `object` and `expires`, which our routes lack */
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
-gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: protocol ra, or kernel with a lifetime */
+gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: protocol ra, or protocol kernel with a lifetime */
 gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
 /* Of the routes to exactly this subnet through this NIC (0: any NIC), returns the one with the lowest metric; NULL if
- * there is none. Ignores special routes. */
+ * there is none. Ignores special routes. A multipath route counts as a route through its first NIC. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
 /* TRUE if family, table, prefix and metric are equal. Then NLM_F_REPLACE with one route replaces the other route,
  * unless one of them is special. */
@@ -287,15 +292,16 @@ typedef struct {
 
 /* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
-    IBH_IS_THERE,   /* the NIC lacks nothing, and is a rail, or alone in its subnet while partners are away. Or what
-                       the NIC lacks does not matter: the NIC is held or blocked, or has an RDMA port but is no
-                       candidate. */
-    IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no, has a master (bond, bridge, VRF), has
-                       other subnets now, or has no partner left (IbhNic.is_alone_for_good) */
+    IBH_IS_THERE,   /* The NIC lacks nothing: it is a rail, or is alone in its subnet while partners are away. Or what
+                       the NIC lacks does not matter, because the NIC is held or blocked, or because it has an RDMA port
+                       but is no candidate. */
+    IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no (and is not kept), has a master (bond,
+                       bridge, VRF), or is alone because it has other subnets now or has no partner left
+                       (IbhNic.is_alone_for_good) */
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM uses it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
-    IBH_LACKS_SUBNET, /* its address has the prefix length of a single host now; another candidate has the subnet */
+    IBH_LACKS_SUBNET, /* its addresses have the prefix length of a single host now; another candidate has the subnet */
     IBH_LACKS_CARRIER,
     IBH_LACKS_RDMA, /* the netdev exists, but its RDMA device does not */
     IBH_IS_GONE,    /* no netdev, and no driver has the hardware */
@@ -359,10 +365,11 @@ typedef struct {
                             (ibh_rule_is_of_a_source()), or a rule before such a rule, leads packets from a candidate's
                             address. Within each part, the routes of a table are in the kernel's order.
                             ibh_check_look() appends main's error routes. */
-    GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; a
-                            multipath route as one part for each NIC */
-    GArray *main_to_subnets; /* IbhRoute, in the kernel's order: routes of the main table to candidates' subnets, if
-                                the main table lacks a route to the subnet through the candidate itself */
+    GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; of a
+                            multipath route, one part (ibh_route_part()) for each candidate */
+    GArray *main_to_subnets; /* IbhRoute, in the kernel's order: the main table's routes to a candidate's subnet, if
+                                the main table has no route to this subnet through the candidate itself
+                                (ibh_scope_unreached_subnets()) */
     GArray *local;           /* IbhPrefix: IPv4 prefixes that the administrator made local (AnyIP) */
     GArray *neighbours;      /* IbhNeighbour; empty unless ibh_check_look() has read them */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
@@ -374,11 +381,12 @@ typedef struct {
     IbhIp from, to; /* `from` has only zeros if the packet has no source address */
     int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
     int bound;      /* the NIC that the socket is bound to; 0 if there is none */
-    guint8 neutral; /* IPv4: the IP protocol of the question: one that the fewest rules name; 0 for ICMP */
+    guint8 neutral; /* IPv4: the IP protocol of the question: of ICMP, TCP and UDP, one that the fewest rules name; 0
+                       stands for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
-    int error;   /* an errno if the kernel refuses to route the packet; else 0 */
-    guint8 type; /* RTN_* */
+    int error;   /* 0 if the members below have the kernel's route; else the errno with which it refuses the packet */
+    guint8 type; /* RTN_*; for types other than unicast and broadcast, oif is 0 */
     int oif;
     const IbhHop *hops; /* as in IbhRoute; of a multipath route, oif is the ifindex of the first hop */
     guint32 table;      /* with `match`: the table of the matching route */
@@ -396,8 +404,8 @@ int ibh_sysctl_effective(const IbhSnapshot *snapshot, IbhSysctl key, int own);
 /* TRUE if a NIC with this arp_ignore does not answer for other NICs' addresses. With 3, the NIC is silent only about
  * addresses of scope host; 4 to 7 and values above 8 have no effect. */
 gboolean ibh_arp_ignore_silences(int value);
-const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
-const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
+const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);              /* NULL if there is none */
+const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name); /* NULL if there is none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)
 
 /* ---- text from other programs, made safe to print and to paste ------------------------------------- */
@@ -420,10 +428,11 @@ IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
 
-/* Saves the administrator's value of each sysctl that these operations (IbhOp *) change, or drops the saved value if
- * the operations restore it. An entry has two values: the value that we set, and the administrator's value, which our
- * value replaced. `done` is FALSE before the operations run, and TRUE afterwards. Before they run, old entries with
- * other values of ours stay beside the new entries: if the run is killed, either of our values may stand. */
+/* Saves an entry for each sysctl that these operations (IbhOp *) change, but none for a sysctl whose operation restores
+ * the administrator's value. An entry has two values: the value that we set, and the administrator's value, which our
+ * value replaced. `done` is FALSE before the operations run, and TRUE afterwards. Afterwards, drops all older entries
+ * of these sysctls. Before, keeps older entries with other values of ours: if the run is killed, either of our values
+ * may stand. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Drops the saved sysctls of NICs that no longer exist. In the other entries, updates names and hardware addresses. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
@@ -431,4 +440,4 @@ void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private);
 void ibh_state_hold(IbhState *state, const char *iface); /* also ends a keep */
 void ibh_state_keep(IbhState *state, const char *iface); /* also ends a hold */
-void ibh_state_lift(IbhState *state, const char *iface); /* ends hold and keep, for all NICs if NULL */
+void ibh_state_lift(IbhState *state, const char *iface); /* ends hold and keep; NULL: of all NICs */

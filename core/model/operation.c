@@ -123,7 +123,7 @@ char *ibh_rule_text(const IbhRule *rule, gboolean command)
     put_selectors(text, rule);
     if (rule->action == FR_ACT_GOTO)
         g_string_append_printf(text, " goto %u", rule->target);
-    else if (rule->action == FR_ACT_TO_TBL && command && ibh_rule_is_ours(rule))
+    else if (rule->action == FR_ACT_TO_TBL && command && ibh_rule_is_ours(rule)) /* ip accepts 254 as well as main */
         g_string_append_printf(text, " lookup %u", rule->table);
     else if (rule->action == FR_ACT_TO_TBL)
         ibh_table_put(text, "lookup", rule->table);
@@ -162,7 +162,7 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         g_string_append_printf(text, " nhid %u", route->object);
     else if (iface && !hops && route->nexthops <= 1)
         g_string_append_printf(text, " dev %s%s", iface, command && route->onlink ? " onlink" : "");
-    if (command && route->table == IBH_TABLE_LOCAL)
+    if (command && route->table == IBH_TABLE_LOCAL) /* ip accepts 255 as well as local */
         g_string_append_printf(text, " table %u", route->table);
     else
         ibh_table_put(text, "table", route->table);

@@ -21,13 +21,13 @@ typedef enum {
 } IbhOpType;
 
 typedef enum {
-    IBH_UNIT_NONE,  /* no unit: no NIC owns the rule or route any more, and each operation may fail alone */
+    IBH_UNIT_NONE,  /* no unit, because no NIC owns the rule or route any more: each operation stands or falls alone */
     IBH_UNIT_NIC,   /* one family of one NIC */
     IBH_UNIT_MOVES, /* one family of all rails that exchange tables in this run */
     IBH_UNIT_SPREAD /* main=spread */
 } IbhUnitKind;
 
-/* A unit is applied all or nothing. */
+/* If an operation of a unit fails, the unit's other operations are taken back, if possible, or not done at all. */
 typedef struct {
     IbhUnitKind kind;
     int family;
@@ -86,6 +86,6 @@ const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* ip's name
  * did. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
-/* Sets `ret_inverse` to the operation that reverts `op`, whose strings it borrows. Returns FALSE if there is none
- * (announce, neigh-del, for_good). */
+/* Sets `ret_inverse` to the operation that reverts `op`. The inverse borrows the strings of `op`. Returns FALSE if
+ * there is no inverse: for announce, for neigh-del, and with `for_good`. */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);

@@ -35,9 +35,9 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
 /* TRUE if other IPv4 addresses of this host are reachable only because the rail answers ARP for them. There are two
  * cases:
  * - A local prefix (AnyIP) overlaps a subnet of the rail.
- * - The subnet of an address on another NIC overlaps a subnet of the rail, and no rail serves this address. The other
- *   NIC has no rules of ours; it is lo, a dummy, a tunnel or a bridge, or it has a strict rp_filter, which drops even
- *   the ARP requests for the address.
+ * - The subnet of an address on another NIC overlaps a subnet of the rail, and no rail besides that NIC answers for the
+ *   address. That NIC is not programmed (ibh_nic_is_programmed()); and it is lo, a dummy, a tunnel or a bridge, or has
+ *   a strict rp_filter, which drops even the ARP requests for the address.
  * If TRUE, the rail gets arp_filter instead of arp_ignore. FALSE in both cases if the administrator's arp_ignore keeps
  * the rail from answering for other NICs anyway: then arp_filter would gain nothing and, until the rules are in place,
  * would stop even answers for the rail's own address. */

@@ -38,7 +38,8 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
 /* TRUE if a tentative IPv6 address of the NIC will need the item: the address counts as soon as DAD succeeds. Then the
  * address needs the route to its subnet and, unless a rail serves the same IP address now, its rules. If the NIC serves
  * no IPv6 address now, the tentative address also needs the routes via gateways: those of remote= and, unless the NIC
- * has gateway=none, the default. */
+ * has gateway=none, the default. (Even a tentative fe80:: address keeps the routes via gateways.) FALSE for a NIC with
+ * a status other than IBH_NIC_RAIL and IBH_NIC_NO_ADDRESS. */
 static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;
@@ -89,7 +90,7 @@ static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, c
 
 /* Notes in `led` to which table this rule leads its source address. If the address has rules to T and to D, notes T.
  * Notes nothing for a "lookup main" rule and a rule of main=spread. A rule to T is recognised by its priority, even if
- * its NIC is gone; a rule to D is recognised only if a NIC has this D. */
+ * no NIC has this T; a rule to D is recognised only if a NIC has this D. */
 static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item)
 {
     const IbhRule *rule = item->rule;
@@ -119,7 +120,7 @@ static void subtract_rules(IbhDifference *difference)
             continue;
         item = make_item(difference, rule, NULL);
         note_led(difference->rails, difference->led_before, &item);
-        is_wanted = g_hash_table_remove(missing, rule); /* FALSE for a second copy of the rule, so we delete the copy */
+        is_wanted = g_hash_table_remove(missing, rule); /* also FALSE for a second copy of a wanted rule: delete it */
         item.is_old = !is_wanted && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);
@@ -227,10 +228,11 @@ static void find_effects(IbhDifference *difference)
         for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++)
             one->arp |= one->value[key] != one->nic->link->sysctl[key];
         one->changes |= one->arp;
-        /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each NIC that
-         * changes. But on a NIC with arp=keep, write no value of ours, and only restore the administrator's value. */
+        /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each selected NIC
+         * that changes. But on a NIC with arp=keep, write no value of ours, and only restore the administrator's
+         * value. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
-        /* While the plan runs, rp_filter gets no stricter: order.c sets a strict value at the end. */
+        /* While the plan runs, rp_filter does not become strict: order.c sets a strict value at the end. */
         one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
         one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;

@@ -32,9 +32,10 @@ IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage 
     return has_rdma ? IBH_WHY_NOT_SHARED : IBH_WHY_NOT_RDMA;
 }
 
-/* Candidates come first: physical NICs before virtual functions, VLANs and other children, then InfiniBand before other
- * links, then by name. So a candidate's rank depends only on which candidates are present, not on the state of their
- * links, on the order in which they appeared, or on manage=no. */
+/* Candidates come first. The other NICs follow, in the order of their names. Among candidates, physical NICs come
+ * before virtual functions, VLANs and other children; within each of these groups, InfiniBand comes before other links;
+ * then the name decides. So a candidate's rank depends only on which candidates are present. The state of their links,
+ * the order in which they appeared, and manage=no do not matter. */
 static gint compare_ranks(gconstpointer left, gconstpointer right)
 {
     const IbhNic *a = *(const IbhNic *const *)left, *b = *(const IbhNic *const *)right;
@@ -51,8 +52,8 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 /* ---- shared subnets: a partner of a NIC is another candidate with a subnet that overlaps a subnet of the NIC ---- */
 
 /* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for an
- * address that does not count (ibh_address_counts()); for an advertised address, unless `advertised`; for a single
- * host; and for the prefix length 0, which is a mistake: every NIC would share the subnet. TRUE for an address in
+ * address that does not count (ibh_address_counts()); for the prefix length 0, which is a mistake: every NIC would
+ * share the subnet; for a single host; and, unless `advertised`, for an advertised address. TRUE for an address in
  * 169.254/16 only if all IPv4 addresses of the NIC are in 169.254/16: NICs that have only such addresses form a small
  * cluster. If the NIC has other IPv4 addresses, too, 169.254/16 is usually the network of a cloud's metadata service,
  * which this host has to reach through one certain NIC. FALSE for any other IPv4 address if its scope is link. */
@@ -71,7 +72,7 @@ static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const Ib
     return address->local.family == AF_INET;
 }
 
-/* TRUE if `lower` is the link below `link` (IbhLink.parent), the link below that link, and so on. */
+/* TRUE if `lower` is the link below `link` (IbhLink.parent), or the link below that one, and so on (STACK_DEPTH). */
 static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, const IbhLink *lower)
 {
     for (int depth = 0; link && depth < STACK_DEPTH; depth++) {
@@ -119,9 +120,11 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if every NIC that could be a partner of this NIC is here with its addresses: there are other candidates, each of
- * them has a configured address, and no known rail is away, has lost its RDMA device, or has lost all addresses of a
- * family. If this NIC shares no subnet with any of these candidates, there is no partner to wait for. */
+/* TRUE if every NIC that could be a partner of this NIC is here with its addresses. There are two conditions:
+ * - Each known rail is a candidate now, and serves an address of each family in which it had addresses. A known rail
+ *   whose NIC has a master or manage=no now does not count.
+ * - There are other candidates, and each of them has a configured address.
+ * If this NIC shares no subnet with any of these candidates, there is no partner to wait for. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
@@ -145,7 +148,8 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 }
 
 /* TRUE if an earlier run left one of two signs that this NIC was a rail:
- * - a rule of ours for a configured address of the NIC, if the address has a subnet and no engaged NIC serves it;
+ * - a rule of ours that the NIC owns (ibh_rule_owner()), other than a "lookup main" rule, for a configured address that
+ *   has a subnet and that no engaged NIC serves;
  * - our arp_announce, if the NIC has a configured address. If foreign rules route all addresses of a rail, the rail has
  *   only this sign.
  * These signs keep the NIC a rail while its partner is away for a moment. */
@@ -224,6 +228,7 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
         status = IBH_NIC_HELD;
         why = IBH_WHY_UNDONE;
     } else if (local >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN) {
+        /* The first priority of our rules is one greater (1926); 1925 counts as too late, too. */
         status = IBH_NIC_BLOCKED;
         why = local == G_MAXUINT32 ? IBH_WHY_NO_LOCAL_RULE : IBH_WHY_LATE_LOCAL_RULE;
         nic->reason.priority = local;

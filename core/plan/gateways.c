@@ -2,8 +2,8 @@
 /*
  * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on the rail alone: on its
  * addresses, its default in main and its settings. Of main's other routes via gateways, we copy only those to the
- * rail's own subnets (want.c). Our rules look main up first, so packets still follow the routes of main that we do not
- * copy.
+ * rail's own subnets (want.c). Our rules look main up first for longer prefixes, so packets still follow the longer
+ * routes of main that we do not copy.
  */
 #include "plan/want.h"
 

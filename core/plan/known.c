@@ -70,8 +70,10 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
 {
     const IbhLink *named = ibh_snapshot_link_by_name(snapshot, known->iface);
 
+    /* An entry that is only a name (manage=yes) has no hardware: then the name alone decides. */
     if (named && (!known->hardware[0] || ibh_link_has_hardware(named, known->hardware)))
         return named;
+    /* is_hardware(), because a VLAN or a bond may have the hardware address of the NIC below. */
     IBH_EACH (const IbhLink, link, snapshot->links) {
         if (ibh_link_has_hardware(link, known->hardware) && is_hardware(link))
             return link;
@@ -97,9 +99,9 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
     return FALSE;
 }
 
-/* TRUE if the NIC still has an address of the known rail, but only with the prefix length of a single host, while a
- * subnet of another candidate of the same link type contains an address of the known rail. Then the prefix length is a
- * mistake: the administrator has not moved the NIC to another subnet. */
+/* TRUE if the NIC still has an address of the known rail, but serves only addresses with the prefix length of a single
+ * host, while a subnet of another candidate of the same link type contains an address of the known rail. Then the
+ * prefix length is a mistake: the administrator has not moved the NIC to another subnet. */
 static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
 {
     gboolean has_only_the_host = shares_a_subnet(nic, known);
@@ -135,22 +137,24 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
 {
     const gboolean was_rail = known->hardware[0] != '\0'; /* if FALSE, the entry is only a name with manage=yes */
     const IbhNic *nic;
+    IbhMissing why;
 
     known->link = ibh_known_link(rails->snapshot, known);
     nic = known->link ? ibh_rails_nic(rails, known->link->ifindex) : NULL;
     if (!nic && ibh_config_settings(config, known->iface).manage == IBH_MANAGE_NO)
-        known->why = IBH_FORGOTTEN;
+        why = IBH_FORGOTTEN;
     else if (!nic)
-        known->why = was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
+        why = was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
     else if (was_rail && ((nic->settings.manage == IBH_MANAGE_NO && !nic->kept) || nic->link->master))
-        known->why = IBH_FORGOTTEN;
+        why = IBH_FORGOTTEN;
     else if (was_rail && nic->status == IBH_NIC_ALONE && ibh_nic_lack(nic) == IBH_IS_THERE &&
              has_lost_subnet(rails, nic, known))
-        known->why = IBH_LACKS_SUBNET;
+        why = IBH_LACKS_SUBNET;
     else if (was_rail && nic->status == IBH_NIC_ALONE && (nic->is_alone_for_good || !shares_a_subnet(nic, known)))
-        known->why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
+        why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
     else
-        known->why = ibh_nic_lack(nic);
+        why = ibh_nic_lack(nic);
+    known->why = why;
 }
 
 /* ---- the list ---- */

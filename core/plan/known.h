@@ -8,11 +8,11 @@
 #include "plan/rails.h"
 
 /* Sets `ret_known` to the entry that remembers this NIC. If `known` has an entry of the same hardware, copies three
- * things from that entry: `since`; the slot, if the RDMA port is the same (otherwise the slot becomes "", which means
- * unknown); and the addresses of each family in which the NIC now serves no address, or only advertised ones. With
- * `all`, copies no addresses, because the present addresses are all that the rail needs. Returns FALSE if the NIC is
- * not to be remembered: it is not a rail, has no RDMA port, or is not hardware (but, for example, a virtual function, a
- * VLAN or a bond). Even then, `ret_known` is set. */
+ * things from that entry: `since`; the slot, if the RDMA port is the same; and the addresses of each family in which
+ * the NIC now serves no address, or only advertised ones. With `all`, copies no addresses, because the present
+ * addresses are all that the rail needs. A slot that is not copied is "", which means unknown. Returns FALSE if the NIC
+ * is not to be remembered: it is not a rail, has no RDMA port, or is no hardware (it is, for example, a virtual
+ * function, a VLAN or a bond). Even then, `ret_known` is set. */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
                             IbhKnownRail *ret_known);
 /* TRUE if the lists differ in the hardware, in a slot, or in whether a known rail has IPv4 or IPv6 addresses. Names,
@@ -30,14 +30,14 @@ const char *ibh_known_name(const IbhKnownRail *known);
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
 /* Returns what the NIC of a known rail lacks; IBH_IS_THERE if it lacks nothing. For a NIC that is no candidate, only
  * the RDMA port counts. For the statuses IBH_NIC_HELD, IBH_NIC_BLOCKED and IBH_NIC_UNMANAGED, returns IBH_IS_THERE,
- * whatever the NIC lacks. For any other status, returns IBH_ON_PURPOSE if the link is down. */
+ * whatever the NIC lacks. For the remaining statuses, returns IBH_ON_PURPOSE if the link is down. */
 IbhMissing ibh_nic_lack(const IbhNic *nic);
 
 /* Returns the known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
 /* For a state that was lost: it could not be written, or was removed. A state counts as lost if it has neither rails
- * nor saved sysctls; does nothing for any other state. For each candidate that has our rules, adds to `state` an entry
+ * nor saved sysctls; any other state stays as it is. For each candidate that has our rules, adds to `state` an entry
  * for each sysctl whose present value may be ours. The entry says that the administrator's value is lost (see
  * IbhSavedSysctl). */
 void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state);

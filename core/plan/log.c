@@ -71,7 +71,7 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
 
 /* Returns the name with which the operation's line begins: the name of the NIC, or "main=spread". If the NIC is gone,
  * looks for its name in the state: by the table of the rule or route, then by the rule's address among the known rails.
- * If the state does not have the name, returns "a NIC". */
+ * (A "lookup main" rule counts with its partner's table.) If the state does not have the name, returns "a NIC". */
 static const char *find_line_name(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;

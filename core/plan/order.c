@@ -80,8 +80,8 @@ static IbhOp *emit(const IbhDifference *difference, guint step, IbhOpType type, 
 
 /* ---- rules and routes ---- */
 
-/* TRUE if the kernel would refuse to add the route again: its source address is gone, its gateway is an address of this
- * host now, or a next hop is dead. */
+/* TRUE if the kernel would refuse to add the route again: a next hop is dead, the route's source address is gone, or
+ * its gateway is an address of this host now. */
 static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
@@ -213,9 +213,9 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
 }
 
 /* Adds the operations for the sysctls of a NIC. A NIC whose rp_filter gets strict drops the packets, and the ARP
- * requests, of peers that this host reaches through another NIC. Such peers must not learn the NIC even before
- * rp_filter is strict: until then arp_filter=1, the guard, lets the NIC answer only peers that this host reaches
- * through the NIC.
+ * requests, of peers that this host reaches through another NIC. Such peers must not learn the NIC's hardware address
+ * while rp_filter is not yet strict: meanwhile arp_filter=1, the guard, lets the NIC answer only peers that this host
+ * reaches through the NIC.
  *
  * If arp_filter replaces arp_ignore, or the other way round, set the new sysctl before the old sysctl is cleared: with
  * neither, the NIC would answer for all addresses of this host. */
@@ -264,10 +264,11 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* Returns the NIC from which to announce an address of `nic`; NULL if peers know this NIC already, if no NIC answers
- * for the address, or if foreign rules route the address. For IPv6, the NIC that has the address always answers, and
- * announces the address if our rules lead the address to another table than before. A link-local IPv4 address is
- * announced only from its own NIC: from another NIC, peers would see a conflict (RFC 3927). */
+/* Returns the NIC from which to announce an address of `nic`: the NIC that answers for the address after the plan.
+ * Returns NULL if no NIC answers, if foreign rules route the address, or if peers know the answering NIC already. For
+ * IPv6, `nic` always answers, and announces the address if our rules lead the address to a table to which they did not
+ * lead it before. A link-local IPv4 address is announced only from its own NIC: from another NIC, peers would see a
+ * conflict (RFC 3927). */
 static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNic *nic, const IbhAddress *address)
 {
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);

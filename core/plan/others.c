@@ -26,9 +26,9 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
     return from_matches && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
-/* TRUE if the rule finds this foreign route in its table: the route is no throw route, and suppress_prefixlength does
- * not suppress the route. So the route's prefix is longer than suppress_prefixlength, or the route is an error route,
- * which the kernel never suppresses. Ignores suppress_ifgroup. */
+/* TRUE if the route is foreign, and the rule finds the route in its table. Then the route is no throw route, and either
+ * its prefix is longer than the rule's suppress_prefixlength, or it is an error route, which the kernel never
+ * suppresses. Ignores suppress_ifgroup. */
 static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
 {
     return route->table == rule->table && route->family == rule->family && route->type != RTN_THROW &&
@@ -87,7 +87,7 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
          * routes, too. */
         if (rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= (gint64)to->length)
             continue;
-        /* The first rule whose table has a route that overlaps the prefix decides. */
+        /* The first rule that finds a foreign route to a prefix that overlaps `to` decides. */
         for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
             IBH_EACH (const IbhRoute, route, lists[i])
                 decides |= is_looked_up(route, rule) && ibh_prefix_overlaps(&route->dst, to);

@@ -72,7 +72,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 
 /* What ibh_plan_restrain() has to know. An event must not clean up after addresses that are away for a moment only:
  * systemd-networkd 252 removes all addresses when it restarts, and adds them again up to 165 ms later. Even the last
- * hook may run in between: if this hook cleaned up, no later event would repair the rail. */
+ * hook of such a restart may run in between: if this hook cleaned up, no later event would repair the rail. */
 typedef struct {
     const char *const *down; /* interfaces taken down on purpose, NULL-terminated; NULL for none */
     const GArray *given_up;  /* int: ifindexes of NICs whose addresses --watch expects no longer; NULL for none */

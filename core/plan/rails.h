@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides from a configuration and a snapshot which NICs are rails, why, and which table each candidate gets. Pure.
+ * Decides from a configuration, a snapshot and a request (IbhRequest) which NICs are rails and why, and which table
+ * each candidate gets. Pure.
  */
 #pragma once
 
@@ -14,7 +15,7 @@ typedef enum {
                              another candidate */
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
-    IBH_NIC_HELD,      /* kept; or held, and without the hold a rail or blocked */
+    IBH_NIC_HELD,      /* kept; or held: without the hold, it would be a rail or blocked */
     IBH_NIC_BLOCKED,   /* would be a rail, but the rule for the local table is missing or comes too late */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -31,7 +32,7 @@ typedef enum {
     IBH_WHY_UNMANAGED,
     IBH_WHY_NO_ADDRESS,
     IBH_WHY_NOT_SHARED,
-    IBH_WHY_ADVERTISED, /* shares `subnet` with `other`, but only by advertised addresses, which make no rail */
+    IBH_WHY_ADVERTISED, /* shares `subnet` with `other` if advertised addresses count; but these make no rail */
     IBH_WHY_UNDONE,
     IBH_WHY_NO_LOCAL_RULE,
     IBH_WHY_LATE_LOCAL_RULE, /* the rule that looks the local table up is at `priority` */
@@ -63,9 +64,9 @@ typedef struct {
     guint position; /* the index in IbhRails.nics */
     guint rank;     /* from 1 among the candidates; 0 for other NICs */
     guint32 table;  /* T; 0 if the NIC is not a candidate */
-    /* Valid only for IBH_NIC_ALONE. TRUE if the NIC shares no subnet (advertised ones do not count), and no partner is
-     * away for a moment: there are other candidates, each of them serves an address that is not advertised, and no
-     * known rail is away, has lost its RDMA device, or has lost all addresses of a family. */
+    /* Valid only for IBH_NIC_ALONE. TRUE if the NIC shares no subnet (advertised ones do not count), and every NIC that
+     * could be its partner is here with its addresses (are_partners_all_there() in engage.c). FALSE if a partner may
+     * come back in a moment. */
     gboolean is_alone_for_good;
     gboolean is_engaged;     /* the NIC is a rail, or would be one because of its subnets or settings */
     gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */
@@ -98,7 +99,7 @@ typedef struct {
         /* IbhIp → GPtrArray of IbhAddress, in the order of their NICs in `nics`; if one NIC has the IP address several
          * times, the served entries come first */
         GHashTable *holders;
-        GHashTable *tables;     /* T or D → the candidate that owns it */
+        GHashTable *tables;     /* T or D → the candidate that has it */
         GHashTable *advertised; /* the set of the advertised IbhAddress (engage.c) */
     } by;
 } IbhRails;
@@ -107,7 +108,7 @@ typedef struct {
 typedef struct {
     const char *const *only; /* interfaces; NULL for all */
     gboolean respects_holds; /* leave held and kept NICs alone (hooks, --watch, --show, --check, --undo) */
-    gboolean undo;           /* hold these interfaces from now on */
+    gboolean undo;           /* hold the interfaces of `only` from now on */
     gboolean blind;          /* the configuration could not be used */
 } IbhRequest;
 
@@ -118,8 +119,8 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-/* Returns why the link is not a candidate: a value up to IBH_WHY_NOT_RDMA. For a candidate, returns a greater value:
- * the reason that is true until ibh_rails_find() looks at the candidate's addresses. */
+/* Returns why the link is not a candidate: a value up to IBH_WHY_NOT_RDMA. For a candidate, returns IBH_WHY_MANAGED or
+ * IBH_WHY_NOT_SHARED. Both are greater and preliminary: ibh_rails_find() finds the final reason. */
 IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default route */
@@ -136,7 +137,7 @@ gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *addres
  * NULL if no NIC has it. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* TRUE if a NIC of this host has the gateway's address, so a route via the gateway leads nowhere. An fe80:: address
- * counts only if `nic` has it; `nic` may be NULL. */
+ * counts only if `nic` has it. `nic` may be NULL: then no fe80:: address counts. */
 gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 /* Returns the foreign rule that routes this address of a rail: the rule of the first pair, if all pairs of the address
@@ -155,9 +156,9 @@ const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* I
 
 /* Returns the owner of a rule of ours: the NIC that has the rule's source address. If no NIC has this address, the
  * owner is the NIC whose T or D the rule looks up. If several NICs have the address, the owner is the table's NIC if it
- * is one of them, else the rail that serves the address (ibh_rails_owner()), else the first of these NICs. A "lookup
- * main" rule has the owner of the rule to T or D that has the same source and destination. Returns NULL if there is no
- * owner. */
+ * is one of them, else the rail that serves the address (ibh_rails_owner()), else the first of these NICs. For a
+ * "lookup main" rule, the table is that of our rule to T or D with the same source and destination; without such a
+ * rule, no NIC has the table. Returns NULL if there is no owner. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 /* Returns the owner of a route of ours: the NIC through which the route leads or, if this NIC is gone, the NIC whose T
  * or D has the route. Returns NULL if there is neither. */
@@ -170,10 +171,10 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails if the numbers that table= gives to two candidates are equal or 2000
  * apart, because a candidate with the number N needs N and N + 2000. Ignores table= of a NIC that is kept or has
- * manage=no. */
+ * manage=no. Ignores table= of any other NIC, too, if a kept NIC has one of the two numbers. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
-/* Returns the tables (IbhSavedRail) to save: those of rails; and of the tables in the snapshot's state, those of kept
- * NICs and of NICs that an event spared. `spared` has the ifindexes of the spared NICs; NULL for none. */
+/* Returns the tables (IbhSavedRail) to save: the tables of rails, and the tables that the snapshot's state has for kept
+ * NICs and for NICs that an event spared. `spared` has the ifindexes of the spared NICs; NULL for none. */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
 /* TRUE for a foreign rule that selects by a source, perhaps also by a destination, and by nothing else, and that looks

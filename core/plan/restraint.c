@@ -5,13 +5,14 @@
 
 /* TRUE if an event must not do this operation now: the NIC has no address of the operation's family, but addresses may
  * come back in a moment, because nobody took the NIC down, and --watch has not given the addresses up. Tentative and
- * fe80:: addresses do not count. */
+ * fe80:: addresses do not count. The comments below name the exceptions. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
     const gboolean is_sysctl = op->type == IBH_OP_SYSCTL_SET;
 
-    /* If rails exchange tables (IBH_UNIT_MOVES), another NIC waits for this NIC's table. */
+    /* There are no addresses to wait for if the operation has no NIC (the owner is gone, or main=spread), or if the NIC
+     * has manage=no. If rails exchange tables (IBH_UNIT_MOVES), another NIC waits for this NIC's table. */
     if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES)
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {

@@ -96,6 +96,7 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
         add_table_and_defaults(tables, saved->table);
     IBH_EACH (const int, ifindex, scope->candidates)
         add_table_and_defaults(tables, ibh_config_settings(config, ibh_snapshot_link(snapshot, *ifindex)->name).table);
+    /* Our routes tell which table a NIC had, even if the state was lost. */
     IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (ibh_route_is_ours(route))
             add_table(tables, route->table);

@@ -27,6 +27,8 @@ gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
 GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot);
 /* Returns the tables (guint32), besides main and the local table, whose routes the snapshot needs:
  * - those that a candidate has, had or may get;
+ * - those that have routes of ours;
  * - those to which a foreign source rule (ibh_rule_is_of_a_source()) leads an address of a candidate;
- * - those to which any rule before such a source rule leads an address of a candidate. */
+ * - those to which any rule before such a source rule leads an address of a candidate.
+ * Without candidates, returns an empty list. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);

@@ -4,8 +4,8 @@
  *
  * A NIC keeps the table that it has, so a change of one rail touches no other rail. There are two exceptions: table=
  * of this NIC or of another decides otherwise, or the number does not stick (give_again()). Only table= promises a
- * number. An automatic number is 940 + the rank that the NIC has when it gets the number, if 940 + this rank is free:
- * ib0 and ib1 get 941 and 942.
+ * number. An automatic number is 940 + the rank that the NIC has when it gets the number: ib0 and ib1 get 941 and 942.
+ * If 940 + this rank is not free, the NIC gets a number above those of all ranks.
  */
 #include "plan/rails.h"
 
@@ -59,11 +59,11 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 /* ---- evidence ---- */
 
 /* Gives a candidate the table that it had, if the NIC has no table yet, no other NIC has this table, and the number
- * sticks. A kept NIC keeps any number. For other NICs, these numbers do not stick:
+ * sticks. A kept NIC keeps any number N for which N + 2000 exists. For other NICs, these numbers do not stick:
  * - numbers up to IBH_TABLE_BASE, which only table= gives;
  * - a number that table= gave in the last run, unless the number is 940 + the NIC's rank;
- * - a table to which a foreign source rule leads an address of another candidate, because our routes would mislead
- *   packets from that address. */
+ * - a table to which a foreign source rule (ibh_rule_is_of_a_source()) leads an address of another candidate, because
+ *   our routes would mislead packets from that address. */
 static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
 {
     if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))

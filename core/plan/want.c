@@ -37,14 +37,15 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
     return TRUE;
 }
 
-/* Adds routes to the subnets of the NIC's addresses, until T has `most` routes or more. With `advertised`, adds only
- * subnets of advertised addresses; without, only subnets of other addresses. IPv4 routes name the kernel's preferred
- * source, the subnet's first primary address; for IPv6 the kernel picks a source that is not deprecated. */
+/* Adds routes to the subnets of the NIC's addresses, until `routes` has `most` routes or more. With `advertised`, adds
+ * only subnets of advertised addresses; without, only subnets of other addresses. An IPv4 route names the source that
+ * the kernel prefers: the subnet's first primary address. An IPv6 route names none, so the kernel picks a source that
+ * is not deprecated. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
 {
     for (guint i = 0; i < nic->served->len; i++) {
-        /* The kernel lists IPv6 addresses newest first. Add the oldest first: if T has `most` routes already, a prefix
+        /* The kernel lists IPv6 addresses newest first. Add the oldest first: if there is not room for all, a prefix
          * that a router announces later must not take the place of an older one. */
         const guint at = family == AF_INET6 ? nic->served->len - 1 - i : i;
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
@@ -80,10 +81,10 @@ static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
     return is_near;
 }
 
-/* Adds main's on-link routes that are near the NIC's addresses, for example a router's /64 beside a DHCPv6 lease of
- * /128, a /32 to a DNS server, or a prefix that a router announces inside the rails' subnet. Stops when T has `most`
- * routes or more. With `learned`, adds only routes that DHCP or a router made; without, only routes that neither made.
- * Never adds a router's prefix that is shorter than /64. */
+/* Adds main's on-link routes through the NIC that are near the NIC's addresses (is_near_address()), for example a
+ * router's /64 beside a DHCPv6 lease of /128, a /32 to a DNS server, or a prefix that a router announces inside a
+ * subnet of the NIC. Stops when `routes` has `most` routes or more. With `learned`, adds only routes that DHCP or a
+ * router made; without, only routes that neither made. Never adds a router's prefix that is shorter than /64. */
 static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
                              GArray *routes)
 {
@@ -119,12 +120,13 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
     return FALSE;
 }
 
-/* Adds the pairs of an address. The routes from index `learned` to before `learned_end` are learned: hosts on the wire
- * may have made them (DHCP, router advertisements). An advertised address gets a pair for a learned prefix only if the
- * prefix contains the address: otherwise, these hosts could add many rules. Any other address gets a pair for each
- * learned prefix, except for the network of a NIC that is no rail: this network's traffic must not change to the rail.
- * A prefix counts as such a network if it contains an address of a NIC that is no rail, does not contain the rail's
- * address, and is inside no other prefix of T. */
+/* Adds the pairs of an address: one for the prefix of each route, except for some learned prefixes and for prefixes
+ * that are nested too deeply (LEVELS_MAX). The routes from index `learned` to before `learned_end` are learned: hosts
+ * on the wire may have made them (DHCP, router advertisements). An advertised address gets a pair for a learned prefix
+ * only if the prefix contains the address, so that these hosts cannot add many rules. Any other address gets a pair for
+ * each learned prefix, except for the network of a NIC that is no rail: this network's traffic must not change to the
+ * rail. A prefix counts as such a network if it does not contain `address`, lies inside the prefix of no other route,
+ * and contains an address of a NIC that is no rail. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {

@@ -12,14 +12,15 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
 
 /* ---- arp.c: sysctls ---- */
 
-/* TRUE for a rail that this run covers (IbhRails.only), that has rules of ours already, or of which foreign rules route
- * an address; and for a kept NIC that has rules of ours. With --undo, TRUE for all rails that remain. */
+/* TRUE for a rail if this run covers the rail (IbhRails.only), if foreign rules route an address of the rail, or if the
+ * rail has rules of ours already. TRUE for a kept NIC if it has rules of ours. With --undo, TRUE for all rails that
+ * remain. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
 /* By default, the kernel answers ARP on every NIC for all IPv4 addresses of the host. TRUE if the NIC would therefore
- * answer for rails of its link type, although it should not: it is a candidate, is up, is not a rail, has no IPv4
- * address, and the administrator left its arp_ignore and arp_filter at 0. FALSE if the NIC is held, or has manage=no or
- * arp=keep. */
+ * answer for a programmed NIC (ibh_nic_is_programmed()) of its link type, although it should not: it is a candidate, is
+ * up, is not a rail, serves no IPv4 address, and the administrator left its arp_ignore and arp_filter at 0. FALSE if
+ * the NIC is held, or has manage=no or arp=keep. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

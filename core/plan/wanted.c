@@ -34,9 +34,9 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* `user` owns a route in this table, or a rule that leads to the table; NULL if the route or rule has no owner. Selects
- * `user` if the table belongs to a selected rail. Never selects a kept NIC. Returns TRUE if `user` was not selected
- * before, but is now. */
+/* `user` owns a route in this table, or a rule that leads to the table; it is NULL if the route or rule has no owner.
+ * Selects `user` if the table belongs to a selected rail. Never selects a kept NIC. Returns TRUE if `user` was not
+ * selected before, but is now. */
 static gboolean select_user(const IbhWanted *wanted, const IbhNic *user, guint32 table)
 {
     const IbhNic *of_table = ibh_rails_nic_by_table(wanted->rails, table);

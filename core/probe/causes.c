@@ -4,8 +4,8 @@
 
 /* Parts of the rows of both tables. The row of a cause begins with the stage. After the macro that sets the severity,
  * the row goes on with the finding's code, the cause in words, the advice and the fix, in this order; some may be
- * missing. `problem` is the code that the pair gets; without it, the pair gets the finding's code. A cause without a
- * row has neither a code nor a finding. */
+ * missing. `problem` is the code that the pair gets ("": none); without `problem`, the pair gets the finding's code. A
+ * cause without a row has neither a code nor a finding. */
 #define HOME .place = IBH_AT_HOME, .severity = IBH_ERROR
 #define HOME_WARNING .place = IBH_AT_HOME, .severity = IBH_WARNING
 #define EITHER .place = IBH_AT_EITHER, .severity = IBH_ERROR

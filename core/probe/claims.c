@@ -33,7 +33,7 @@ gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
                   {0x00000c07ac00, 0xffffffffff00},  /* HSRP */
                   {0x00000c9ff000, 0xfffffffff000},  /* HSRP version 2 for IPv4 */
                   {0x000573a00000, 0xfffffffff000},  /* HSRP version 2 for IPv6 */
-                  {0x0007b4000000, 0xfffffffc0000}}; /* GLBP, whose group numbers have 10 bits */
+                  {0x0007b4000000, 0xfffffffc0000}}; /* GLBP: 10 bits for the group, 8 for the forwarder */
     const guint64 number = (guint64)ibh_get16(lladdr->bytes) << 32 | ibh_get32(lladdr->bytes + 2);
 
     for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
@@ -182,11 +182,12 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * sender, and another host with the same address answers all questions. So whoever answers a question without a sender
  * is no proxy. Nor is a host that claims an address unasked, because a proxy only answers.
  *
- * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if three things
- * are true (`is_beside_rails`). First, the NIC that answers is not a rail (IBH_NIC_RAIL). Second, the question named no
- * sender: the other questions of --probe name an address of this host as the sender, which no peer's question does, so
- * the answers to these other questions do not show what peers get. Third, the NIC has no arp_filter: the kernel applies
- * arp_filter to a peer's question, but not to a question without a sender. */
+ * In IPv4, a NIC of this host may answer for the address of another NIC of this host. This answer matters if three
+ * things are true (`is_beside_rails`); all other claims of this host's NICs are ignored. First, the NIC that answers is
+ * not a rail (IBH_NIC_RAIL). Second, the question named no sender: the other questions of --probe name an address of
+ * this host as the sender, which no peer's question does, so the answers to these other questions do not show what
+ * peers get. Third, the NIC has no arp_filter: the kernel applies arp_filter to a peer's question, but not to a
+ * question without a sender. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;

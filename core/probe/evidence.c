@@ -8,10 +8,10 @@
  *   an answer to a SYN, if the answer has a part of this cookie;
  *   an ICMP error that quotes an echo of a pair, unless the error came from another host than the pair's next hop;
  *   an ARP packet or an advertisement, unless it names another hardware address than the one that the frame comes from:
- *   then the sender forges the claim, which says nothing about the host that the claim names.
+ *   then the claim counts as forged (but see ibh_probe_believe_routers()), and proves nothing about the named host.
  *
- * IPoIB does not tell the sender of a frame, and a virtual router may send from its own NIC: the errors and claims of
- * both are believed.
+ * IPoIB does not tell the sender of a frame, and a virtual router may send from its own NIC. So errors and claims that
+ * come in over IPoIB are believed, and so are those of virtual routers.
  */
 #include "model/arp.h"
 #include "probe/probe.h"
@@ -84,8 +84,8 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
 }
 
 /* If NICs are stacked, such as a bond on its ports, a packet is heard on each of them, and the pair's own NIC counts.
- * Replies that come after the pair gave up its echoes do not count: the answer to --probe's own question may have
- * repaired the neighbour entry, and the kernel then sends the echoes that waited for the entry. */
+ * Replies to small echoes do not count if they come after the pair gave up these echoes: the answer to --probe's own
+ * question may have repaired the neighbour entry, and the kernel then sends the echoes that waited for the entry. */
 gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 now)
 {
     guint number, size;
@@ -176,8 +176,8 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
         return;
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
-    /* Large echoes and IBH_PROBE_FREE are noted above. Another small echo that leaves after the pair gave up its echoes
-     * may leave only because --probe asked for the hardware address, so it does not count. */
+    /* Large echoes and IBH_PROBE_FREE, which are sent in a later step, are noted above. Any other echo that leaves in a
+     * later step may leave only because --probe asked for the hardware address, so it does not count. */
     if (pair->step > IBH_STEP_ECHOES)
         return;
     pair->left = TRUE;
@@ -222,8 +222,8 @@ static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
     return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
-/* Takes an ICMP error (too long, unreachable, time exceeded) that another host sent, that came in through the pair's
- * NIC, and that quotes one of the pair's echoes with its IP header. */
+/* Takes an ICMP error (too long, unreachable, time exceeded) if another host sent it, it came in through a pair's NIC,
+ * it quotes one of this pair's echoes with its IP header, and the frame may be from the pair's next hop. */
 static void hear_error(IbhProbe *probe, const IbhPacket *error)
 {
     const int family = error->from.family;
@@ -415,6 +415,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
         hear_request(probe, &packet);
         return;
     }
+    /* ibh_probe_take_reply() does not look at the checksum, so a damaged reply must not get there */
     if (!packet.is_fragment && hear_damaged(probe, &packet))
         return;
     (void)ibh_probe_take_reply(probe, &packet, 0); /* 0: heard, not delivered */

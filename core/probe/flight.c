@@ -53,8 +53,9 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     }
 }
 
-/* Returns the size of a large echo; 0 if this try should be skipped. The full size comes twice, as one packet may get
- * lost; then the size that a host on the way accepts; then usual sizes. */
+/* Returns the size of a large echo. The full size comes twice, as one packet may get lost; then the size that a host on
+ * the way accepts (IbhProbeSize.limit); then usual sizes. Returns 0, to skip this try, if the size is unknown, not less
+ * than the full size, or too small for an echo. */
 static guint size_of_try(const IbhProbePair *pair, guint try)
 {
     const guint full = ibh_probe_full_size(pair);
@@ -98,12 +99,12 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
  * the wait, if that is earlier. If all echoes of the pair are answered or given up, returns FALSE, and the pair goes on
  * to IBH_STEP_SETTLED.
  *
- * Echoes may be stuck if four things are true: no reply was delivered, no echo was seen to leave, the kernel was not
- * heard to ask for the hardware address, and the neighbour table had an entry before. Then the kernel may have asked
- * for the last time just before the first echo, and the echoes wait for the answer to that question. If no answer comes
- * within ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets. So one more echo is sent,
- * which does not count: it makes the kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its
- * last echo, so that the kernel can ask a second time. */
+ * The echoes are stuck if no reply was delivered, no echo was seen to leave, and the kernel was not heard to ask for
+ * the hardware address. If, besides, the neighbour table had an entry before a pair began (IbhProbeHop.in_table), the
+ * kernel may have asked for the last time just before the first echo, and the echoes wait for the answer to that
+ * question. If no answer comes within ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets.
+ * Then one more echo is sent, which does not count: it makes the kernel ask. Every pair with unanswered echoes waits
+ * for ONE_QUESTION after its last echo, so that the kernel can ask a second time. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -113,7 +114,7 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     const gint64 end = pair->until[IBH_ASK_ECHO] + ONE_QUESTION;
     const gboolean needs_extra = is_stuck && tries == count && now >= end && hop && hop->in_table;
 
-    shot->number = tries;
+    shot->number = tries; /* `shot->ask` is 0 already: IBH_ASK_ECHO */
     if (tries < count || needs_extra)
         return TRUE;
     if (pair->received < pair->sent && now < end) {
@@ -148,7 +149,7 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     if (due < G_MAXINT64) /* a question waits for its answer, or for its next try */
         return FALSE;
     pair->step = IBH_STEP_FINISHED;
-    if (pair->rdma == IBH_RDMA_UNASKED) /* the process that sends RDMA requests has not begun this pair's request */
+    if (pair->rdma == IBH_RDMA_UNASKED) /* the process that sends RDMA requests has told nothing about this pair */
         pair->rdma = IBH_RDMA_BLOCKED;
     return FALSE;
 }
@@ -188,8 +189,8 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     const guint tries = ++pair->tries[ask];
 
     pair->until[ask] = now + asks[ask].patience;
-    /* A packet socket does not hear the ARP requests that it sends, so count them here. It hears solicitations, so they
-     * count twice; but nothing reads the number in IPv6. */
+    /* A packet socket does not hear the ARP requests that it sends, so count them here. It hears the solicitations,
+     * which another socket sends, so evidence.c counts them again; but nothing uses the number in IPv6. */
     if (ask == IBH_ASK_WHO) {
         pair->hop->questions++;
         pair->hop->asker = pair;
@@ -201,7 +202,8 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);
     } else if (ask == IBH_ASK_SIZE) {
-        /* Packets of full size count as failed, also if they could not be sent, until judge.c finds an answer. */
+        /* After the second echo of full size, sent or not, full size counts as failed; if an answer came, judge.c
+         * corrects this. */
         pair->mtu.failed |= tries == FULL_TRIES;
     } else if (!sent) { /* give up this question */
         pair->tries[ask] = asks[ask].tries;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds what is wrong with each pair, stage by stage. From each list of causes, a pair gets the first that is
- * proved. If nothing proves who lost the echoes of a pair, the cause accuses nobody; verdict.c then compares pairs.
+ * Finds what is wrong with each pair. There is a list of causes for each element of `causes` in ibh_probe_judge(). From
+ * each list, a pair gets the first cause that is proved, if there is one. If nothing proves who lost the echoes of a
+ * pair, the cause accuses nobody; verdict.c then compares pairs.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -13,10 +14,10 @@
 
 /* ---- who has an address ---- */
 
-/* Finds out whether the hardware addresses that claim an address belong to one host. The NICs of one host claim its
- * other addresses together, too; two hosts claim no other address together. Returns IBH_PEER_FLUX for one host, and
- * IBH_PEER_TWO for two. Returns IBH_PEER_MANY (one host or two) if the other addresses contradict each other, or if
- * nobody claims another address. Returns IBH_CAUSE_NONE if fewer than two hardware addresses claim the address. */
+/* Finds out whether the hardware addresses that claim the hop's address belong to one host. If there are fewer than
+ * two, returns IBH_CAUSE_NONE. The NICs of one host also claim the other addresses of this host together; two hosts
+ * claim no other address together. So IBH_PEER_FLUX is returned for one host, and IBH_PEER_TWO for two. IBH_PEER_MANY
+ * (one host or two) is returned if the other addresses contradict each other, or if nobody claims another address. */
 static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
@@ -56,8 +57,8 @@ static IbhProbeHop *first_hop(const IbhProbePair *pair)
     return ibh_ip_is_fe80(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
 }
 
-/* Returns what compare_claims() says of the next hop's address. Compares only once for all pairs that have this
- * address. */
+/* Returns what compare_claims() says of the next hop's address; IBH_CAUSE_NONE if the next hop is unknown. All pairs
+ * with the same first_hop() share one comparison. */
 static IbhCause find_rivals(const IbhProbePair *pair)
 {
     IbhProbeHop *first = pair->hop ? first_hop(pair) : NULL;
@@ -78,8 +79,8 @@ static IbhCause find_twin(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
 
-    /* In IPv6, `questions` counts too much. A gateway may be two switches that share a hardware address, and both
-     * answer. */
+    /* In IPv6, `questions` counts some questions twice (flight.c). A gateway, or a virtual router (`is_virtual`), may
+     * be two switches that share a hardware address, and both answer. */
     if (!hop || !hop->questions || hop->ip.family != AF_INET || !ibh_probe_is_direct(pair) || hop->is_virtual)
         return IBH_CAUSE_NONE;
     IBH_EACH_CLAIM (claim, hop) {
@@ -91,9 +92,10 @@ static IbhCause find_twin(const IbhProbePair *pair)
     return IBH_CAUSE_NONE;
 }
 
-/* ---- the neighbour table: an entry is right if its hardware address answers now ---- */
+/* ---- the neighbour table: an entry is right if its hardware address claims the IP address now ---- */
 
-/* TRUE if a virtual router claims the address, or is in the kernel's neighbour entry for it. */
+/* TRUE if a virtual router claims the hop's address, or if the kernel's neighbour entry for this address has the
+ * hardware address of a virtual router. */
 static gboolean has_virtual(IbhProbeHop *hop)
 {
     return ibh_hop_has_virtual(hop) || ibh_lladdr_is_virtual(&hop->lladdr);
@@ -114,9 +116,9 @@ static IbhCause find_entry(const IbhProbePair *pair)
         return IBH_ENTRY_FIXED;
     if (is_certain && hop->entry.len && !ibh_hop_claim(hop, &hop->entry))
         return IBH_ENTRY_WRONG;
-    /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the peer when the entry
-     * expires. A fixed entry, and an entry on a link without ARP, does not expire. In IPv6, --probe asks nobody when
-     * echoes come back, so silence proves nothing. */
+    /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the next hop when the entry
+     * expires. Fixed entries, and entries on a link without ARP, do not expire. Silence proves nothing if --probe
+     * missed packets. Nor does it in IPv6, where --probe does not ask if echoes come back. */
     if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !pair->received)
         return IBH_CAUSE_NONE;
     return hop->lladdr.len && !hop->fixed && !(hop->link->flags & IFF_NOARP) ? IBH_ENTRY_UNANSWERED : IBH_CAUSE_NONE;
@@ -124,10 +126,10 @@ static IbhCause find_entry(const IbhProbePair *pair)
 
 /* ---- lost echoes ---- */
 
-/* TRUE if another finding explains the loss. Echoes may have gone to a second NIC or host that claims the next hop's
- * address, to a second host with the next hop's hardware address, or to a wrong hardware address in the neighbour
- * table. A host may forge answers for the next hop's address. Or replies may have gone to another host that claims the
- * rail's address. */
+/* TRUE if another finding explains the loss. Echoes may have gone to a wrong hardware address in the neighbour table. A
+ * host may forge answers for the next hop's address. Echoes may have gone to a second NIC or host that claims the next
+ * hop's address. Replies may have gone to another host that claims the rail's address. Or echoes may have gone to a
+ * second host with the next hop's hardware address. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -148,8 +150,8 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
     return FALSE;
 }
 
-/* If echoes of this pair are lost, returns why this host did not send them, or why it dropped their replies, as its
- * kernel says or its NIC shows; IBH_CAUSE_NONE if this host did neither. */
+/* Returns why this host did not send echoes of this pair, or why it dropped replies to them; IBH_CAUSE_NONE if nothing
+ * shows that it did either. The result counts only if echoes are lost (find_loss()). */
 static IbhCause find_own_loss(const IbhProbePair *pair)
 {
     const IbhLookup *route = &pair->route;
@@ -157,9 +159,9 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
     const guint arp_off = IFF_NOARP | IFF_BROADCAST; /* ARP is off on a link that has broadcasts, and so needs ARP */
-    /* the kernel could know the hardware address: a reply or an answer came in, or the kernel did not need to ask */
+    /* the kernel may know the hardware address: a reply or an answer came in, or the kernel was not heard to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
-    /* echoes have no reply, although the kernel could send them, and none of these echoes left this host */
+    /* echoes have no reply, the kernel could send them, and none of these echoes was seen to leave through the NIC */
     const gboolean is_stuck = pair->probe->hears && is_found && pair->sent > pair->received && !pair->is_lost;
 
     if (!ibh_nic_is_usable(pair->nic))
@@ -184,7 +186,8 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     return pair->mangled ? IBH_LOSS_MANGLED : IBH_CAUSE_NONE;
 }
 
-/* TRUE if the source asked other next hops, too, and none of them answered: then this next hop is not to blame. */
+/* TRUE if the source has pairs with other next hops, too, and neither an answer nor a reply came from any of these next
+ * hops: then the fault may be elsewhere, so this next hop is not accused. */
 static gboolean are_other_hops_silent(const IbhProbePair *pair)
 {
     gboolean has_others = FALSE;
@@ -223,7 +226,7 @@ static IbhCause find_loss(const IbhProbePair *pair)
         return IBH_LOSS_DETOUR;
     if (is_answered && pair->left)
         return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
-    /* the next hop answers, but no echo was seen to leave; or it is not known whether echoes left, or which way */
+    /* the next hop answers, but no echo was seen to leave; or the next hop is unknown; or --probe missed packets */
     if (is_answered || !pair->hop || !pair->probe->hears)
         return IBH_LOSS_UNKNOWN;
     /* IBH_LOSS_NOTHING accuses nobody; IBH_LOSS_GATEWAY accuses the gateway */
@@ -252,10 +255,11 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* Returns IBH_BACK_SENDER or IBH_BACK_STRANGER if a reply, or the answer to the SYN, comes from a hardware address that
- * is not in the kernel's neighbour entry for the peer, and does not claim the peer's address. If the neighbour entry
- * has no hardware address, no sender can be judged. Then, if replies came and tell no hardware address either, returns
- * IBH_WAY_NOT_KNOWN, which says so. */
+/* If the kernel's neighbour entry for the peer has no hardware address, no sender can be judged. Then, if replies came
+ * and tell no hardware address either, returns IBH_WAY_NOT_KNOWN, which says so. If the entry has a hardware address,
+ * looks for a reply, or an answer to the SYN, from a hardware address that neither is in this entry nor claims the
+ * peer's address. Returns IBH_BACK_SENDER if the peer of another pair has that hardware address, and IBH_BACK_STRANGER
+ * if none has it. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -306,7 +310,7 @@ static IbhCause find_size(const IbhProbePair *pair)
     if (!mtu->failed)
         return ibh_probe_is_ipv6(pair) && ibh_link_has_lowered_mtu6(ibh_probe_link(pair)) ? IBH_SIZE_LOWERED
                                                                                           : IBH_CAUSE_NONE;
-    if (mtu->limited_by.family) /* on the way to a distant peer, a smaller MTU is normal */
+    if (mtu->limited_by.family) /* a smaller MTU on the way to a distant peer is normal, but fragments are not */
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)
         return IBH_SIZE_MANGLED;
@@ -351,7 +355,7 @@ void ibh_probe_judge(IbhProbe *probe)
         if (pair->hop)
             first_hop(pair)->is_compared = FALSE; /* forget the result of an earlier call */
     }
-    ibh_probe_believe_routers(probe);
+    ibh_probe_believe_routers(probe); /* may add claims, which the functions below compare */
     IBH_EACH_PAIR (pair, probe) {
         const IbhCause loss = find_loss(pair), rivals = find_rivals(pair);
         const IbhCause causes[IBH_PROBE_LISTS] = {loss,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads what could drop packets on this host (the facts), the NICs' forwarding tables, and the limits of the host's
- * neighbour tables. */
+/* Reads what could drop packets on this host (the facts), the NICs' forwarding tables, and the limits and use of the
+ * host's neighbour tables. */
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 
@@ -49,7 +49,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (get_u8(find_in(attributes[IFLA_XDP], IFLA_XDP_ATTACHED)))
         *ibh_probe_fact(reader->probe, info->ifi_index, IBH_FACT_XDP) = 1;
-    /* If the parent is in another network namespace, IFLA_LINK is an index of that namespace. */
+    /* If the parent is in another network namespace, IFLA_LINK is the parent's ifindex there; it means nothing here. */
     if (takes_packets(attributes[IFLA_LINKINFO]) && !attributes[IFLA_LINK_NETNSID])
         *ibh_probe_fact(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_FACT_MACVLAN) = 1;
     return TRUE;
@@ -80,7 +80,7 @@ static gint64 count_tcx(int ifindex, guint attach_type)
     union bpf_attr question;
 
     memset(&question, 0, sizeof question);
-    question.query.target_fd = (guint32)ifindex;
+    question.query.target_fd = (guint32)ifindex; /* for tcx, the kernel reads this member as target_ifindex */
     question.query.attach_type = attach_type;
     return syscall(SYS_bpf, BPF_PROG_QUERY, &question, sizeof question) == 0 ? question.query.prog_cnt : 0;
 }
@@ -118,8 +118,8 @@ static gint64 sum_counters(const char *text, const char *begin)
         const guint n = g_strv_length(names), n_values = g_strv_length(values);
 
         for (guint k = 0; k < n; k++) {
-            /* The value of a word is the word at the same place in the next line. But the first word is a group, which
-             * is no counter, or the name in "NAME VALUE", whose value ends the line. */
+            /* The value of a word is the word at the same place in the next line. The first word is different: in a
+             * line "NAME VALUE", its value ends the line; in the other lines, it is the group, which is no counter. */
             const char *value = k == 0 ? names[n - 1] : k < n_values ? values[k] : NULL;
 
             if (value && g_str_has_prefix(names[k], begin))

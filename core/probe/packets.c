@@ -7,7 +7,7 @@
 #include <netinet/ip_icmp.h>
 #include <string.h>
 
-#define WORDS_AT 12 /* offset in a TCP header; the upper 4 bits are the header's length in words of 4 bytes */
+#define WORDS_AT 12 /* offset in a TCP header; the byte's upper 4 bits are the header's length in words of 4 bytes */
 #define FLAGS_AT 13 /* offset in a TCP header */
 #define SYN 0x02    /* flag in a TCP header */
 #define TCP_WINDOW 1024
@@ -31,8 +31,8 @@ gsize ibh_probe_length(guint number, gboolean six)
 }
 
 /* An ICMP error may quote only 8 bytes of the echo. So the identifier and the sequence number contain a part of the
- * cookie, and the checksum depends on the whole cookie. The zeros of a large echo do not change the checksum. In IPv6,
- * the kernel writes the checksum. */
+ * cookie, and the checksum depends on the whole cookie. The zeros that fill a large echo do not change the checksum. In
+ * IPv6, the kernel writes the checksum. */
 void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET])
 {
     const gboolean six = ibh_probe_is_ipv6(pair);

@@ -68,7 +68,8 @@ static void number_peer(IbhProbe *probe, const IbhIp *ip)
 }
 
 /* Makes the pairs of a peer. The rails that have the peer's subnet ask the peer. If no rail has this subnet, all
- * rails with an address of the peer's family ask, usually through a gateway. */
+ * rails with an address of the peer's family ask, usually through a gateway. The other rails get into
+ * IbhProbe.unasked. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
@@ -131,8 +132,8 @@ static char *why_left_to_main(const IbhProbePair *pair)
 }
 
 /* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only. So the
- * gateway of the matching route differs from the gateway used. If the matching route is a multipath route, the kernel
- * lists all its nexthops, and not the one that it uses, so a difference means nothing. */
+ * gateway of the matching route differs from the gateway used. If the matching route is a multipath route, the answer
+ * lists all nexthops of the route, and not the one that the kernel uses, so a difference means nothing. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;
@@ -227,7 +228,7 @@ static char *why_unfinished(const IbhProbePair *pair)
     return pair->step != IBH_STEP_GONE ? g_strdup("interrupted") : NULL;
 }
 
-/* An unfinished pair may lack replies only because the signal came early, so it gets no verdict. */
+/* Perhaps an unfinished pair would have got its replies if the signal had come later, so it gets no verdict. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe)
 {
     take_out(probe, why_unfinished, probe->unfinished);

@@ -12,9 +12,10 @@
  *   verdict.c, whole.c        decide who is at fault, and make the findings
  *
  * Many pairs are under way at the same time; on average, all together send at most 4,000 packets a second. A pair that
- * sends to its peer directly may add an entry to the kernel's neighbour table, which the whole machine shares. So there
- * is a limit to how many of these pairs are under way together: the number of entries that --probe may add
- * (ibh_probe_room()), but at least one. When a pair is finished, its entry is deleted, and the next pair begins.
+ * sends to its peer directly adds an entry for the peer to the kernel's neighbour table, unless the table has one
+ * already. The whole machine shares this table, so for each family, there is a limit to how many pairs that add an
+ * entry are under way together: the number of entries that --probe may add (ibh_probe_room()), but at least one. When
+ * such a pair is finished, its entry is deleted, and the next pair begins.
  */
 #pragma once
 
@@ -26,10 +27,10 @@
 
 #define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5) /* the least time between two small echoes of a pair */
 #define IBH_PROBE_TIMEOUT G_USEC_PER_SEC        /* the longest `patience` in flight.c */
-#define IBH_PROBE_SPACING 250                   /* µs between two packets, on average (pace() in wire_io.c) */
+#define IBH_PROBE_SPACING 250                   /* µs: the least average time between two packets (wire_io.c) */
 /* by default, a proxy answers up to 0.8 s late (proxy_delay); this is a little more */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10)
-#define IBH_PROBE_PACKETS_MAX 1000000 /* the most pairs times IbhProbe.count; so many echoes take 4 minutes */
+#define IBH_PROBE_PACKETS_MAX 1000000 /* the most small echoes (pairs times IbhProbe.count); they take 4 minutes */
 #define IBH_PROBE_PACKET 40           /* bytes of a small echo: ICMP header, tag, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535      /* bytes of the largest echo, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u   /* flag in an echo's number: the other bits are the size of the packet */
@@ -55,10 +56,10 @@ typedef struct {
 /* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address. Also a solicitation
  * that this host sends, which only asks: of this solicitation, only `to` counts. */
 typedef struct {
-    IbhIp from;       /* the IP address that is claimed */
-    IbhIp to;         /* the target of the ARP packet or of our solicitation; all zeros in a neighbour advertisement */
-    IbhLladdr lladdr; /* the hardware address that has `from` */
-    IbhLladdr sender; /* the hardware address that the frame comes from; length 0: unknown */
+    IbhIp from;         /* the IP address that is claimed */
+    IbhIp to;           /* the target of the ARP packet or solicitation; all zeros in an advertisement that comes in */
+    IbhLladdr lladdr;   /* the hardware address that has `from` */
+    IbhLladdr sender;   /* the hardware address that the frame comes from; length 0: unknown */
     gboolean is_answer; /* it answers a question of this host */
     gboolean proxy;     /* IPv6: the Override flag is off, so the sender may answer for another host */
 } IbhArpClaim;
@@ -68,7 +69,7 @@ typedef struct {
     IbhLladdr lladdr;
     guint answers;    /* how often the hardware address answered this host */
     gboolean proxy;   /* all claims may be those of a proxy; see ibh_probe_take_claim() */
-    gboolean replied; /* replies to our echoes came from the hardware address */
+    gboolean replied; /* a pair's last reply (IbhProbePair.sender) came from the hardware address */
 } IbhProbeClaim;
 
 /* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims that claims.c
@@ -80,10 +81,10 @@ struct IbhProbeHop {
     IbhIp ip;
     gboolean is_own;   /* the address belongs to this host */
     IbhProbeHop *next; /* the same address on the wire of another NIC; NULL: no more */
-    gboolean is_begun; /* a pair has begun to send packets to the address */
-    gboolean in_table; /* the neighbour table had an entry for the address before a pair began */
+    gboolean is_begun; /* a pair with this next hop has begun */
+    gboolean in_table; /* the neighbour table had an entry for the address before the first such pair began */
     IbhLladdr entry;   /* the hardware address in that earlier entry; length 0: unknown */
-    IbhLladdr lladdr;  /* the hardware address that the entry had after a pair began; length 0: unknown */
+    IbhLladdr lladdr;  /* the hardware address that the entry had after such a pair began; length 0: unknown */
     gboolean fixed;    /* `lladdr` comes from a fixed entry; see IbhNeighbour */
     /* `asks` and `is_answered` tell only what happened before --probe asked, because the answer to --probe may repair
      * the kernel's entry. */
@@ -101,8 +102,8 @@ struct IbhProbeHop {
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
 };
 
-/* An address of this host from which pairs send, or an address of IbhProbe.own that is in a rail's subnet. --probe asks
- * who else has the address. */
+/* An address of this host that was chosen as the source of a pair, or an address of IbhProbe.own for which add_peers()
+ * (pairs.c) found a rail that can ask. --probe asks who else has the address. */
 typedef struct {
     const IbhNic *nic; /* the NIC that sends or asks; an address of IbhProbe.own may be on another NIC */
     IbhIp ip;
@@ -173,8 +174,8 @@ struct IbhProbePair {
     IbhProbeStep step;
     guint refusals;           /* how often an echo was put off because a queue or the neighbour table was full */
     guint tries[IBH_N_ASKS];  /* how many tries are used up */
-    gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the last try; for echoes, when the last try was
-                                 sent */
+    gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the latest try; for echoes, when the latest try
+                                 was made */
     gint64 at;                /* send nothing before this time */
     /* stage: way */
     IbhLookup route;     /* the look-up from our address to the peer, tied to no NIC, and its answer; but `gateway` and
@@ -185,7 +186,7 @@ struct IbhProbePair {
     IbhProbeHop *hop; /* the next hop of the pair's packets: the peer or a gateway; NULL: unknown */
     /* stage: sent */
     IbhProbeEcho *echoes;   /* array of probe->count elements */
-    int sent;               /* how many small echoes were sent */
+    int sent;               /* how many small echoes were sent, without the extra echo of flight.c */
     int received;           /* how many of their replies were delivered */
     int send_error;         /* the errno of the last small echo that could not be sent; 0: none */
     gboolean left;          /* a small echo was seen to leave through the pair's NIC */
@@ -201,8 +202,9 @@ struct IbhProbePair {
     IbhIp refused_by; /* the host that sent an ICMP error (unreachable, time exceeded) about an echo; family 0: none */
     guint8 icmp_type, icmp_code;
     int reply_ifindex; /* the NIC where replies came in; if several, one that is not the pair's own; 0: none */
-    IbhLladdr sender;  /* the sender of the last reply that came in through the pair's NIC */
-    IbhLladdr strayed; /* the sender of the last reply that came in through another NIC */
+    /* The hardware addresses from which the last replies came; length 0: no reply, or the kernel does not tell. */
+    IbhLladdr sender;  /* of the last reply that came in through the pair's NIC */
+    IbhLladdr strayed; /* of the last reply that came in through another NIC */
     IbhSynOutcome syn;
     IbhLladdr syn_sender; /* the sender of the answer to the SYN; length 0: no answer, or the kernel does not tell */
     /* stages: size, RDMA */
@@ -239,7 +241,7 @@ struct IbhProbe {
     const IbhRails *rails;
     GPtrArray *nics;      /* const IbhNic *: the NICs that ask */
     GStringChunk *texts;  /* texts that live as long as the run; equal texts are the same pointer */
-    GArray *peers;        /* IbhIp: the peers to ask; `unasked` may have all pairs of a peer */
+    GArray *peers;        /* IbhIp: the peers to ask, also those that no rail asks (`unasked`) */
     GArray *own;          /* IbhIp: requested peers that are this host's own addresses */
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, ordered by peer */
@@ -278,7 +280,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbePair *pair);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i); /* NULL if there is no such pair */
-gboolean ibh_probe_is_direct(const IbhProbePair *pair);       /* TRUE if the next hop is the peer */
+gboolean ibh_probe_is_direct(const IbhProbePair *pair);       /* TRUE if the next hop is known, and is the peer */
 const IbhLink *ibh_probe_link(const IbhProbePair *pair);      /* the NIC that the pair's echoes are sent through */
 /* Returns the pair of this NIC and this peer; NULL if there is none. */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip);
@@ -291,8 +293,8 @@ IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr);        /* NULL if its length is 0 */
 gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* TRUE if the address is reserved for virtual routers */
-/* Sets each pair's next hop from its route. Makes an IbhProbeHop for each next hop and each source address of this
- * host, so that claims of these addresses are noted. */
+/* Finds each pair's next hop. Makes an IbhProbeHop for each next hop and each source (IbhProbe.sources), so that claims
+ * of their addresses are noted. */
 void ibh_probe_find_hops(IbhProbe *probe);
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if none was made */
 /* Returns the claim of this hardware address; NULL if there is none. */
@@ -309,19 +311,19 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
  * redirect made the gateways differ. `pair->route` is the answer with IbhLookup.match; `used` is the answer to the same
  * question without `match`. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* Takes out the pairs that the main table decides about, and lists them in IbhProbe.unasked. There are two cases. In
- * the first, the peer is beyond the rail's subnets and remote=, the rail has no gateway of its own, and the kernel
- * finds no route, or a route through another NIC that is no local route. In the second, main's route to the peer leads
+/* Takes out the pairs that the main table decides about, and lists them in IbhProbe.unasked. A NIC that is down, or has
+ * no carrier, keeps its pairs. For other NICs, there are two cases. In the first, main's route to the peer leads
  * through another rail to a gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has
- * no such remote=, is not a default route. A NIC that is down, or has no carrier, keeps its pairs. Call this function
- * when the routes of all pairs are known. */
+ * no such remote=, is not a default route. In the second, the peer is beyond the rail's subnets and remote=, the rail
+ * has no gateway of its own, and the kernel finds no route, or a route that leaves this host through another NIC. Call
+ * this function when the routes of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result, and lists them in IbhProbe.unfinished. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
 
-/* Takes the content of the neighbour table (IbhNeighbour). If an entry was there before any pair began to send to the
- * entry's address, the entry is not ours, and is not deleted. Settled pairs get the hardware addresses of their next
- * hops, and go on with their questions. */
+/* Takes the content of the neighbour table (IbhNeighbour). If an entry for a next hop was there before any pair with
+ * this next hop began, the entry is not ours, and is not deleted. The next hops of pairs that have begun get the
+ * hardware addresses in their entries. Settled pairs go on with their questions. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* TRUE if this pair adds the entry for its peer to the neighbour table. */
 gboolean ibh_probe_adds_entry(const IbhProbePair *pair);
@@ -348,8 +350,9 @@ typedef struct {
     guint number; /* of an echo: its number, its size with IBH_PROBE_SIZED, or IBH_PROBE_FREE */
 } IbhShot;
 
-/* Begins pairs, and gives pairs their turns. Returns TRUE if `ret_shot` should be sent now, and FALSE if nothing
- * should be sent before `ret_due`, unless a packet comes in, or ibh_probe_learn() or ibh_flight_end() is called. */
+/* Begins pairs, and gives pairs their turns. Returns TRUE if `ret_shot` should be sent now. Returns FALSE if nothing
+ * should be sent before `ret_due`. In the meantime, this answer can change when a packet comes in, and when
+ * ibh_probe_learn() or ibh_flight_end() is called. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due);
 /* Notes that the packet was sent, or could not be sent. */
 void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
@@ -390,7 +393,8 @@ static inline guint32 ibh_get32(const guint8 *at)
 /* Adds bytes to a sum, whose complement is a checksum of IP or ICMP, and returns the new sum. So the sum of an intact
  * packet with its checksum is 0xffff; in ICMPv6, the sum also covers addresses, length and protocol. */
 guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
-/* Returns the length of the echo with this number, without its IP header; 0 if there is no such echo. */
+/* Returns the length of the echo with this number, without its IP header; 0 if the number has a size that is too small
+ * for an echo, or larger than IBH_PROBE_SIZE_MAX. */
 gsize ibh_probe_length(guint number, gboolean six);
 /* Writes the first bytes of an echo, which are all of a small echo. In a large echo, zeros follow, which this function
  * does not write. */
@@ -466,15 +470,15 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 /* Sets the causes of all pairs, and the findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has the cause */
-/* Lists the hardware addresses that claim the IP address of the hop on the wire of any rail, and returns how many it
- * lists. But an fe80:: address may belong to a different router on each wire, so for this address, only claims on the
- * hop's own wire count. Leaves out hardware addresses whose claims do not prove that one more host has the IP address:
+/* Lists the hardware addresses that claim the hop's IP address, on the wire of any rail, and returns how many it lists.
+ * But an fe80:: address may belong to a different router on each wire, so for such an address, only claims on the hop's
+ * own wire count. Leaves out hardware addresses whose claims do not prove that one more host has the IP address:
  * those of virtual routers from which no replies to echoes came, and in IPv6, those of proxies and anycast hosts. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */
 /* Returns "172.16.34.1-.8, 172.16.35.1 and 3 more" for an array of IbhIp. Consecutive addresses are one range. Names at
- * most `most` ranges. */
+ * most `most` ranges; "3 more" counts addresses, not ranges. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
 /* Returns "NAME, NAME and N more" with the first `most` names. N is `more` plus the number of names after these. If N
  * is 0, " and N more" is left out. */

@@ -15,8 +15,8 @@
 /* The places of descriptors in IbhProber.fds. The loop waits for all of these descriptors. Source i has the places
  * IBH_ECHOES + 2 * i and IBH_ASKER + 2 * i. */
 enum {
-    IBH_EAR,    /* a packet socket; sends ARP requests; hears what else leaves through any NIC, and what comes in, even
-                   if this host drops it later */
+    IBH_EAR,    /* a packet socket; sends ARP requests; hears what comes in through any NIC, even if this host drops it
+                   later, and what leaves, except the ARP requests that it sends itself */
     IBH_ECHOES, /* a raw socket for echoes, bound to the source's address; a negative errno if it could not be opened */
     IBH_ASKER   /* a socket to the process that sends the source's RDMA requests; -1 if there is no process. Each source
                    has its own process, because a process may block for ever. */
@@ -79,13 +79,14 @@ gboolean ibh_prober_read_rest(IbhProber *prober);
 
 /* ---- local_io.c, rdma_io.c ---- */
 
-/* Reads the kernel's counters; with `after`, also what is attached to NICs, and the NICs' forwarding tables. Call it
- * before the run, and again, with `after`, after the run. */
+/* Reads the kernel's counters, and to which NICs tc filters may be attached; with `after`, also what else is attached
+ * to NICs, and the NICs' forwarding tables. Call it before the run, and again, with `after`, after the run. */
 void ibh_prober_read_local(IbhProber *prober, gboolean after);
 /* Reads the limits and use of the neighbour tables of IPv4 and IPv6. */
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error);
 /* Lets another process send an RDMA request, so that --probe does not wait if the kernel blocks that process. Returns
- * 0, or an errno if no process will send it; then `pair->rdma` tells why. */
+ * an errno if this host would drop the request, or if no process could be started; `pair->rdma` then tells which. In
+ * all other cases, returns 0. */
 int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair);
 /* Takes what the process at the other end of this socket tells. If the process has ended, closes the socket, and sets
  * it to -1. */

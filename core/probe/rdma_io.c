@@ -39,8 +39,8 @@ enum {
 /* How far the request of a pair has come. */
 typedef struct {
     guint32 pair;   /* the index of the pair */
-    IbhCause cause; /* IBH_RDMA_*: the step that failed, or is under way; IBH_CAUSE_NONE: the peer has answered */
-    int error;      /* the errno with which the step failed; 0: none */
+    IbhCause cause; /* IBH_RDMA_*: what failed, or the step that is under way; IBH_CAUSE_NONE: the peer has answered */
+    int error;      /* the errno of the failure; 0: none */
 } Result;
 
 /* ---- the child ---- */
@@ -118,9 +118,7 @@ static void begin_request(const Asker *asker, guint32 i)
 /* Does the next step of the request that the event is about, and tells the parent. If the status of an event is
  * positive, the peer has answered; if the status is negative, it is an errno of the kernel, negated. Requests go to
  * port 0, where no program can listen, so an answer says "no such service"; but EVENT_ESTABLISHED, whose status is 0,
- * would be an answer, too. This process does not end finished requests, because to end a request may block. Kernels
- * before 5.8 have a shorter struct rdma_ucm_connect, so the command ends with the last field that these kernels know:
- * `reserved`, which follows `id`. */
+ * would be an answer, too. This process does not end finished requests, because to end a request may block. */
 static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
@@ -135,6 +133,8 @@ static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *eve
         cause = error ? IBH_RDMA_REFUSED : IBH_RDMA_NO_PATH;
         break;
     case EVENT_ROUTE_RESOLVED:
+        /* Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the command ends with the last member that
+         * these kernels know: `reserved`, which follows `id`. */
         error = command(asker, RDMA_USER_CM_CMD_CONNECT, &ask,
                         offsetof(struct rdma_ucm_connect, id) + 2 * sizeof ask.id, 0);
         cause = error ? IBH_RDMA_REFUSED : IBH_RDMA_SILENT;
@@ -150,7 +150,7 @@ static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *eve
         if (status > 0 || event->event == EVENT_ESTABLISHED)
             cause = IBH_CAUSE_NONE;
         break;
-    default:
+    default: /* for example, the RDMA device is gone */
         break;
     }
     tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
@@ -214,9 +214,9 @@ static int start_asker(const IbhProbe *probe)
 
 /* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall or the NIC's queue drops the requests of the
  * device. Requests of Soft-RoCE go through the firewall and the queue; those of adapters go through neither. To test
- * the firewall and the queue, sends an empty datagram to RoCE's UDP port. If an output hook of the firewall drops the
- * datagram, the kernel returns EPERM; if the egress hook or a full queue drops it, ENOBUFS. Only Soft-RoCE has the
- * attribute "parent" in sysfs. */
+ * the firewall and the queue, sends an empty datagram to RoCE's UDP port. If the firewall drops the datagram in the
+ * hook output or postrouting, the kernel returns EPERM; if the hook egress or a full queue drops it, ENOBUFS. Only
+ * Soft-RoCE has the attribute "parent" in sysfs. */
 static gboolean drops_requests(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -253,7 +253,7 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         *asker = start_asker(prober->probe);
     if (*asker < 0) { /* if the pair had no result, the report would say that the process hangs */
         pair->rdma = IBH_RDMA_REFUSED;
-        pair->rdma_error = EAGAIN;
+        pair->rdma_error = EAGAIN; /* the usual reason why fork() fails */
         return EAGAIN;
     }
     /* If send() fails, or if the child hangs and reads nothing, `pair->rdma` stays as it is. If `pair->rdma` is still

@@ -32,13 +32,14 @@ static void on_signal(int number)
 
 /* Sends the packet, and notes the result. But if the kernel refuses an echo (other than IBH_PROBE_FREE) because the
  * neighbour table or a queue is full, notes no result: the pair waits, and sends the echo again. A pair waits at most
- * REFUSALS times. */
+ * REFUSALS times; after that, the refusal is the result. */
 static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
     IbhProbePair *pair = shot->pair;
     const gint64 before = g_get_monotonic_time();
     const int problem = ibh_prober_send(prober, shot);
-    /* the neighbour table or the NIC's queue is full; IPv6 reports a full table as EINVAL */
+    /* The neighbour table or the NIC's queue is full. IPv6 reports a full table as EINVAL; a blackhole route has the
+     * same errno, so with EINVAL this is a guess. */
     const gboolean is_full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_is_ipv6(pair));
 
     if ((shot->ask == IBH_ASK_ECHO || shot->ask == IBH_ASK_SIZE) && is_full && pair->refusals < REFUSALS) {
@@ -123,9 +124,10 @@ static void wait_until(IbhProber *prober, gint64 until)
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. The NIC of each source asks for the source's
- * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. Then, only in IPv4,
- * another rail asks for the same address and names itself as the sender, if ibh_probe_witness() finds one: a proxy
- * answers this second question, by default up to 0.8 s late. Returns the time until which answers may come. */
+ * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. If it could be sent,
+ * and ibh_probe_witness() finds another rail (only in IPv4), that rail asks for the same address and names its own
+ * address as the sender: a proxy answers this second question, by default up to 0.8 s late. Returns the time until
+ * which answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
@@ -201,7 +203,7 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
     (void)sigaction(SIGTERM, &action, NULL);
     done = ibh_prober_open(&prober, error) && ask_all(&prober, error);
     ibh_prober_close(&prober);
-    if (shows_progress)
+    if (shows_progress) /* erase the line of progress */
         fputs("\r\033[K", stderr);
     return done;
 }

@@ -23,9 +23,8 @@
  * bytes of other packets. */
 #define HEAD_BYTES 128
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
-#define BUFFER                                                                                                         \
-    (32 * 1024 * 1024) /* bytes: 200 replies of 9,000 bytes overflow the default, as do 450 echoes that wait for ARP   \
-                        */
+/* Bytes of a socket's buffer. 200 replies of 9,000 bytes overflow the default, as do 450 echoes that wait for ARP. */
+#define BUFFER (32 * 1024 * 1024)
 
 /* ---- filters: the kernel drops unneeded packets before they fill a socket's buffer ---- */
 
@@ -46,10 +45,10 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
 /* Attaches a filter that lets only these packets pass: ARP, ICMP of both families, fragments of IPv6, and answers to
  * SYNs. Among these packets, evidence.c recognises those that concern this run. A packet socket hears the frames of a
  * VLAN also on the NIC below the VLAN, with the VLAN's tag. The filter drops frames with such a tag, because a VLAN is
- * another network than the NIC's. But a tag with the VLAN ID 0 names no VLAN, and has only a priority. The filter keeps
- * all bytes of this run's echoes and their replies, because evidence.c tests the checksum over all bytes of a reply. A
- * raw socket does not tell that a checksum is wrong: the kernel silently drops such an IPv6 reply, and gives such an
- * IPv4 reply to the socket like any other. */
+ * another network than the NIC's. But frames whose tag has the VLAN ID 0 pass: such a tag names no VLAN, and has only a
+ * priority. The filter keeps all bytes of this run's echoes and their replies, because evidence.c tests the checksum
+ * over all bytes of a reply. A raw socket does not tell that a checksum is wrong: the kernel silently drops such an
+ * IPv6 reply, and gives such an IPv4 reply to the socket like any other. */
 static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE }; /* indexes of the instructions with these names below */

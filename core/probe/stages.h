@@ -96,7 +96,7 @@ typedef enum {
 typedef enum {
     IBH_AT_HOME,  /* this host is at fault, on the rails that have the cause */
     IBH_AT_PEER,  /* the peer is at fault, whichever rails have the cause */
-    IBH_AT_EITHER /* which pairs have the cause tells who is at fault */
+    IBH_AT_EITHER /* the pairs that have the cause tell who is at fault (share_of() in verdict.c) */
 } IbhProbePlace;
 
 /* Facts: what could drop a packet on this host. A finding about packets that this host dropped, or may have dropped,
@@ -130,6 +130,7 @@ enum {
 
 typedef struct {
     guint drops; /* IBH_DROPS_* */
+    /* added to the texts of a finding; with words in braces, as in IbhCauseRow */
     const char *why, *advice;
     const char *file; /* in /proc/net, for a counter of the network namespace; NULL for other facts */
     const char *key;  /* how the counter's name begins; NULL for other facts */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decides who is at fault. Pairs that have the same cause in the same words share findings. The words of different
- * pairs can be the same, because in most causes, they name neither the pair's own rail nor its peer. The row of a cause
- * may say who is to blame. If it does not, a peer, a rail or single pairs are to blame, depending on which pairs have
- * the cause, and which do not.
+ * pairs can be the same, because the words of most causes name neither the pair's own rail nor its peer. The row of a
+ * cause may say who is to blame. If the row does not say, a peer, a rail or single pairs are to blame, depending on
+ * which pairs have the cause, and which do not.
  */
 #include "probe/probe.h"
 
@@ -151,7 +151,7 @@ static void report_share(const Charge *charge, Share share)
 
         if (share_of(charge, pair) != share)
             continue;
-        if (!pairs->len) {
+        if (!pairs->len) { /* one example of the advice is enough */
             add_once(whys, charge->why);
             add_once(advice, ibh_probe_fill_in(pair, row->advice));
         }

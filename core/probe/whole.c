@@ -217,13 +217,13 @@ void ibh_probe_report_strangers(IbhProbe *probe)
                 if (whos[i] != who || same->ip.family != hop->ip.family)
                     continue;
                 g_array_append_val(ips, same->ip);
-                /* if this host's own NIC claims the address, the finding is about that NIC; only the text has the rail
-                 */
+                /* if a NIC of this host claims the address, the finding is about that NIC; the text names the rail */
                 if (kind != AS_OWN_NIC)
                     g_ptr_array_add(ifaces, (char *)(guintptr)same->link->name);
                 for (guint k = 0; kind == AS_OWN_NIC && k < same->n_claims; k++) {
                     const IbhLink *own = ibh_probe_own_link(probe, &same->claims[k].lladdr);
 
+                    /* "", which adds no interface, stands for a claimant that is no NIC of this host */
                     g_ptr_array_add(ifaces, (char *)(guintptr)(own ? own->name : ""));
                 }
                 whos[i] = NULL;

@@ -25,8 +25,8 @@ static void pace(IbhProber *prober)
 
 /* An ARP request goes to the link's broadcast address. On InfiniBand this address has 20 bytes, for which
  * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of `whom` (RFC 4291, 2.7.1);
- * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends itself. So of the
- * ARP requests that leave, evidence.c hears only those of the kernel and of other programs. */
+ * the kernel adds the source address and the checksum. A packet socket does not hear the ARP requests that it sends
+ * itself. So of the ARP requests that leave, evidence.c hears only those of the kernel and of other programs. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
     const gboolean six = whom->family == AF_INET6;

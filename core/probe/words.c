@@ -106,7 +106,7 @@ const char *ibh_probe_route_of_error(int error)
                                    : NULL;
 }
 
-/* Returns in words why the kernel refused to route or send a packet; NULL if the kernel refused nothing (0). */
+/* Returns in words why the kernel refused to route or send a packet; NULL if `error` is 0. */
 static char *name_refusal(int error)
 {
     const char *route = ibh_probe_route_of_error(error);
@@ -207,6 +207,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"way via", name_ip(&route->gateway)},
         {"free if", name_nic(pair, pair->free_ifindex)},
         {"via", g_strdup(via)},
+        /* the value may be empty, so it contains the space before it; likewise "errno" and "mtu there" */
         {"for gateway", is_direct ? NULL : g_strdup_printf(" for the gateway %s", via)},
         {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
         {"hosts", hop ? name_hosts(pair->probe, hop) : NULL},

@@ -70,9 +70,9 @@ static gboolean has_port(const GArray *rails, const IbhPort *port)
     return FALSE;
 }
 
-/* Of the rails (with --iface, of the named rails), returns those that jobs can use, and writes why the others are left
- * out. Appends "mlx5_0:1,mlx5_1:1" to `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1"
- * to `ret_ifaces`. */
+/* Looks at all rails or, with --iface, at the named rails. Returns those that jobs can use (Rail), and writes why the
+ * others are left out. Appends "mlx5_0:1,mlx5_1:1" to `ret_ports`, each port once even if several rails (P_Keys) have
+ * it, and "ib0,ib1" to `ret_ifaces`. */
 static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric, GString *ret_ports,
                           GString *ret_ifaces)
 {
@@ -98,8 +98,8 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
 
 /* ---- further settings of libraries ---- */
 
-/* Writes the GID index of each RoCE rail. Then writes the variables for the index if all these rails have the same
- * index, and otherwise the advice to leave the variables unset. */
+/* Writes the GID index of each RoCE rail; nothing if there is no such rail. If all these rails have the same index,
+ * also writes the variables for this index, as comments. If not, writes the advice to leave the variables unset. */
 static void put_gids(GString *out, const GArray *rails)
 {
     const IbhGid *first = NULL;
@@ -156,7 +156,7 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
         length = MIN(length, found->length);
     }
     IBH_EACH (const IbhPrefix, one, own) {
-        const IbhPrefix wide = {.ip = one->ip, .length = length};
+        const IbhPrefix wide = {.ip = one->ip, .length = length}; /* ibh_prefix_contains() ignores the host bits */
 
         IBH_EACH (const IbhPrefix, other, own)
             is_shared |= other != one && ibh_prefix_contains(&wide, &other->ip);
@@ -200,7 +200,7 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     g_autoptr(GString) ports = g_string_new(NULL), ifaces = g_string_new(NULL);
     g_autoptr(GArray) rails = NULL;
-    const IbhPort *stranger = NULL; /* a port that works and belongs to none of these rails */
+    const IbhPort *stranger = NULL; /* the first port that works, but is not in `ports` */
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");

@@ -22,9 +22,9 @@
 
 /* ---- tables with other numbers ---- */
 
-/* TRUE if the table cannot be used: its number is below 256, ib-hook or a VRF uses the table, a foreign rule leads to
- * it, or the snapshot has foreign routes of the table that do not lead through this NIC alone. In a shared table, each
- * program's routes would also decide about the other program's packets. */
+/* TRUE if the rendered files cannot use the table for this NIC: its number is below 256, ib-hook or a VRF uses the
+ * table, a foreign rule leads to it, or the snapshot has foreign routes of the table that do not lead through this NIC
+ * alone. In a shared table, each program's routes would also decide about the other program's packets. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -92,10 +92,10 @@ static GPtrArray *choose_rails(GString *out, const IbhRails *rails)
     return chosen;
 }
 
-/* Writes each sysctl for which ib-hook wants another value than the administrator has set. For a rail without arp=keep,
- * also writes sysctls that the administrator has set as ib-hook wants them, unless the value is 0. For a candidate that
- * is not a rail, ib-hook wants another value only if the NIC must not answer ARP for rails. Writes nothing for a NIC
- * that --iface leaves out, or whose name cannot stand in a file. */
+/* Writes, as a comment, each sysctl whose wanted value differs from the administrator's value (IbhNic.base). For a rail
+ * without arp=keep, also writes sysctls for which the two values are equal, unless both are 0. For any other NIC, the
+ * values differ only if the NIC must be silent (ibh_nic_must_be_silent()). Writes nothing for a NIC that --iface leaves
+ * out, or whose name cannot stand in a file. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
@@ -122,7 +122,7 @@ static const char native_why[] =
 
 /* ---- the table ---- */
 
-/* In which words a format writes the metrics of a route. */
+/* In which words a format writes the metrics of a route, and a gateway of the other family. */
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
 /* The templates of a format for a rail. Routes come before rules. Each family has its own part; with `both`, the two
@@ -140,7 +140,8 @@ typedef struct {
 #define IP_ROUTE "{$dst}{ via $address} dev {$nic}{ onlink$onlink} table {$table}{ scope link$link}{$metrics}"
 #define IP_RULE "priority {$priority} from {$address}{ to $dst} table {$table}{ suppress_prefixlength $length}"
 
-/* The members of a Format from `words` on, for drop-ins of systemd-networkd. `file` is the name of a .network file. */
+/* The members of a Format from `words` on, for drop-ins of systemd-networkd. `file` is a template for the name of a
+ * .network file. */
 #define DROP_IN(file)                                                                                                  \
     WORDS_OF_NETWORKD, TRUE, "\n# /etc/systemd/network/" file ".d/ib-hook.conf\n", NETWORKD_ROUTE, "", NETWORKD_RULE
 #define NETWORKD_ROUTE                                                                                                 \
@@ -201,7 +202,8 @@ static const Format formats[] = {
 
 /* ---- metrics of a route ---- */
 
-/* How each format names a metric, by Words; NULL if the format cannot express the metric. */
+/* Each row has the names of one metric, in the order of Words. NULL: formats with these words cannot express the
+ * metric. A metric without a row can be expressed in ip's words only. */
 static const char *const metrics[][N_WORDS] = {
     {"mtu", "MTUBytes", "mtu"},
     {"advmss", "TCPAdvertisedMaximumSegmentSize", "advmss"},
@@ -215,8 +217,9 @@ static const char *const metrics[][N_WORDS] = {
     {"congctl", "TCPCongestionControlAlgorithm", NULL},
 };
 
-/* Returns the metrics of the route in the words of a format; NULL if the route has none. Appends to `lost` the metrics
- * that the format cannot express, each with a blank before it. */
+/* Returns the metrics of the route in the words of a format; NULL if the route has none for which ip(8) has a word.
+ * Appends to `lost` the metrics that the format cannot express, each with a blank before it. If all are lost, returns
+ * "". */
 static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 {
     g_autoptr(GString) ip = g_string_new(NULL), text = g_string_new(NULL);
@@ -251,8 +254,9 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 
 /* ---- a rail as its own manager would configure it ---- */
 
-/* Returns the name of the NIC's connection or file. NULL if it is not known, if the manager `name` does not configure
- * the NIC, or if several NICs share the connection or file: each of these NICs would get the routes of all. */
+/* Returns the name of the NIC's connection or file, if the manager that is called `name` configures the NIC. NULL if
+ * another manager does so, if the connection or file is not known, or if several NICs share it: each of these NICs
+ * would get the routes of all. */
 static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, const char *name)
 {
     const IbhManager *own = ibh_facts_manager(facts, nic->link->ifindex);
@@ -273,7 +277,7 @@ typedef struct {
     int family;            /* AF_UNSPEC: both */
     const IbhRoute *route; /* the route that is being written, or NULL */
     const IbhRule *rule;   /* the rule that is being written, or NULL */
-    GString *lost;         /* metrics that the format cannot express */
+    GString *lost;         /* metrics of the route that the format cannot express; not used without a route */
 } Line;
 
 typedef struct {
@@ -281,8 +285,8 @@ typedef struct {
     char *value; /* NULL if there is none; "" for a flag that is set */
 } Value;
 
-/* Fills in the text between two braces, in which $NAME stands for a value: " via $address" becomes " via 10.0.0.1".
- * Returns NULL if the value is NULL. */
+/* Fills in the text between two braces, in which one $NAME stands for a value: " via $address" becomes " via 10.0.0.1".
+ * `of` has the values (Value), one of which must have this name. Returns NULL if the value is NULL. */
 static char *expand_name(gconstpointer of, const char *text)
 {
     const char *mark = strchr(text, '$');
@@ -302,7 +306,7 @@ static char *write_table(guint32 table)
 }
 
 /* TRUE if an IPv4 route has an IPv6 gateway, as with BGP unnumbered. `ip` writes such a gateway as "inet6 ADDRESS";
- * NetworkManager does not accept it. */
+ * NetworkManager does not accept it. FALSE if `route` is NULL. */
 static gboolean has_gateway_of_other_family(const IbhRoute *route)
 {
     return route && route->gateway.family != AF_UNSPEC && route->gateway.family != route->family;
@@ -342,6 +346,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
         {"nativedefaults", write_table(ibh_nic_defaults(nic) + distance)},
         {"dst", to ? g_strdup(ibh_prefix_format(to, prefix)) : NULL},
         {"address", ip ? g_strconcat(other_family ? "inet6 " : "", ibh_ip_format(ip, address), NULL) : NULL},
+        /* T and D become T' and D'; the number of main stays. */
         {"table", g_strdup_printf("%u", table + (ibh_nic_has_table(nic, table) ? distance : 0))},
         {"onlink", route && route->onlink ? g_strdup("") : NULL},
         {"link", route && route->scope == RT_SCOPE_LINK ? g_strdup("") : NULL},
@@ -358,7 +363,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
         g_free(value->value);
 }
 
-/* Writes a rail. `line` has the format, the NIC, and the family; AF_UNSPEC means both families. */
+/* Writes a rail. `line` has all members but `route`, `rule` and `lost`. The family AF_UNSPEC means both families. */
 static void put_rail(GString *out, Line line)
 {
     const int family = line.family;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that were rendered earlier and are in force. New files are about to replace them, so --render writes what the
- * host needs without the old files. The rules of the old files have no mark, and the numbers of their tables depend on
- * what the host had then. So only the form of a rule shows whether the rule comes from an old file.
+ * Files that were rendered earlier, and whose rules and routes the host has now. New files are about to replace them,
+ * so --render writes what the host would need if it did not have these rules and routes. The rules of the old files
+ * have no mark, and the numbers of their tables depend on what the host had then. So only the form of a rule shows
+ * whether the rule comes from an old file.
  */
 #include "render/render.h"
 
 #include <linux/fib_rules.h>
 
 /* TRUE if all foreign routes of the table lead through the same candidate, or if the table has no foreign routes. FALSE
- * if any of them is a multipath or an error route. */
+ * if one of these routes is a multipath route, or leads through no NIC, like an error route. */
 static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
 {
     const IbhNic *one = NULL;
@@ -26,8 +27,8 @@ static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
     return TRUE;
 }
 
-/* `rule` has the priority of the rules that lead to a default (D'). TRUE if a rule for the same address has the
- * priority before it and looks main up, as in all rendered files. */
+/* `rule` has the priority of the rules that lead to a default (D'). TRUE if it has a partner, as in all rendered files:
+ * a rule for the same address, with the next lower priority number, that looks main up with suppress_prefixlength. */
 static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, other, snapshot->rules) {

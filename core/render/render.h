@@ -19,7 +19,7 @@ gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table);
  * formats. `fabric` has the RDMA ports, for env; NULL for other formats. */
 char *ibh_render(const char *format, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric);
 
-/* TRUE if the name consists of letters, digits and "._-@+", and is not empty. These characters mean nothing in any
- * format: not in managers' files, not in a shell, and not in a list of NCCL ("=ib0,ib1"). */
+/* TRUE if the name consists of letters, digits and "._-@+", and is not empty. These characters have no special meaning
+ * in any format: not in managers' files, not in a shell, and not in a list of NCCL ("=ib0,ib1"). */
 gboolean ibh_render_is_plain(const char *name);
 void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric); /* env.c */

@@ -37,11 +37,12 @@ typedef struct {
     gboolean quiet;   /* show problems only */
     gboolean color;
     guint width;         /* of the terminal, in columns: longer rows are continued or cut; 0: there is no terminal */
-    const char *program; /* how ib-hook was called; advice names this command */
+    const char *program; /* how ib-hook was called; the line that asks for --confirm names this command */
 } IbhStyle;
 
-/* What there is to report: an error; or else changes (`ops`); or else findings (--probe, --show, --check); or else a
- * confirmation. Parts that an action does not have are NULL. */
+/* What there is to report. The first of these parts that is there is reported: an error (`message`), changes (`ops`),
+ * findings (--probe, --show, --check). If there is none of them, the report is that --confirm succeeded. Parts that an
+ * action does not have are NULL. */
 typedef struct {
     IbhAction action;
     const IbhRails *rails;
@@ -56,7 +57,7 @@ typedef struct {
     const IbhProbe *probe;     /* --probe; already judged */
     const IbhCheck *check;     /* --check and --show, like the next three; already judged */
     const IbhFacts *facts;
-    const GArray *missed; /* IbhKnownRail */
+    const GArray *missed; /* IbhKnownRail: missing rails */
     const IbhFabric *fabric;
     /* set by ibh_report() */
     const IbhStyle *style;
@@ -85,7 +86,8 @@ gboolean ibh_report_is_ok(const IbhReport *report);
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 guint ibh_report_count_standing(const IbhReport *report); /* counts the shown rails without carrier-down */
 /* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) from which --check asks about no other host, mostly
- * because no subnet, remote= or on-link route of the rail names such hosts. IBH_ADDRESSES_CHECKED are all others. */
+ * because the rail has no subnet, remote=, gateway= or on-link route that leads to another host. IBH_ADDRESSES_CHECKED
+ * are all other addresses. */
 typedef enum { IBH_ADDRESSES_ALL, IBH_ADDRESSES_CHECKED, IBH_ADDRESSES_UNCHECKED } IbhAddresses;
 /* Returns the NIC's addresses that count (ibh_address_counts()), as texts (char *) such as "172.16.34.2/24". */
 GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which);
@@ -105,6 +107,7 @@ G_GNUC_PRINTF(2, 3)
 void ibh_rows_add(const IbhReport *report, const char *format, ...);
 void ibh_rows_put(const IbhReport *report);      /* writes all lines to the report */
 char *ibh_names_shorten(const GPtrArray *names); /* returns "ib1, ib3, ib4 and 5 more"; free it with g_free() */
+/* TRUE for carrier-down and nic-gone (verdict.c). */
 gboolean ibh_finding_is_down(const IbhFinding *finding);
 
 void ibh_rows_add_verdict(const IbhReport *report); /* verdict.c: adds the line about the host */

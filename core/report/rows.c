@@ -46,8 +46,9 @@ static void put_last(GString *out, const char *cell, glong room, glong indent)
     }
 }
 
-/* Colors a word such as "ok" or "error". ibh_rows_put() finds the first such word of each line. A line that begins with
- * a blank belongs to the line above, and stays plain. Returns FALSE, so that GLib goes on to the next match. */
+/* Colors "ok" green (32), "warning" yellow (33), "error" and "failed" red (31). ibh_rows_put() finds the first of these
+ * words in each line. A line that begins with a blank belongs to the line above, and stays plain. Returns FALSE, so
+ * that GLib goes on to the next match. */
 static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
 {
     g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A report for people. --show and --check: the host's verdict, then a line for each NIC or cause. --plan, --apply and
- * --undo: the changes. --probe: the rows of pairs.c, then the findings.
+ * A report for people. --show: the host's verdict, then a row for each NIC. --check: the host's verdict, then rows for
+ * rails and findings. --plan, --apply and --undo: the changes. --probe: the rows of pairs.c, then the findings.
+ * --confirm, and an error: one line.
  */
 #include "check/missing.h"
 #include "report/report.h"
 
 /* ---- findings ---- */
 
-/* Adds each finding in full, with its fix or advice. With --quiet, leaves notes out. */
+/* Adds each finding in full, with its fix and its advice. With --quiet, leaves out notes: findings of severity info. */
 static void add_whole_findings(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -77,14 +78,14 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
         }
         names = ibh_names_shorten(together);
         if (!rail && together->len)
-            ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, severity_prefix(finding->severity), names,
-                         finding->message);
+            ibh_rows_add(report, "%u NIC%s\t\t%s%s: %s", together->len, together->len == 1 ? "" : "s",
+                         severity_prefix(finding->severity), names, finding->message);
         if (!rail && !finding->ifaces->len)
             ibh_rows_add(report, "host\t\t%s%s", severity_prefix(finding->severity), finding->message);
     }
 }
 
-/* ---- a line for each NIC or cause ---- */
+/* ---- rows about NICs ---- */
 
 /* Joins the addresses; on a terminal, returns only the first address, and how many more there are. "-" for none. */
 static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
@@ -129,7 +130,9 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
 }
 
 /* Adds the rows of --check about rails. A rail that is ok has one row, which says so. Any other rail has the rows of
- * add_findings(): its problems, or the note that it is down. With --verbose, add_whole_findings() has these instead. */
+ * add_findings(): its problems, or the note that it is down. It has no row for a problem that it shares with other NICs
+ * in the same words: add_findings() with NULL adds one row for all of them. With --verbose, add_whole_findings() writes
+ * the problems and notes instead. */
 static void add_rails(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
@@ -266,7 +269,7 @@ static void add_changes(const IbhReport *report)
         done = "failed";
         ending = " in force; what failed is on standard error";
     } else if (report->forgets) {
-        ending = ", until the next event";
+        ending = ", until the next event"; /* no hold was saved, so the next event applies all again */
     }
     ibh_rows_add(report, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", ending);
     if (report->confirm)

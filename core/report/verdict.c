@@ -7,8 +7,9 @@
 
 #define APPLY "sudo ib-hook --apply"
 
-/* TRUE for carrier-down and nic-gone, which say that a NIC is down or away. If the administrator set the NIC down, or a
- * pod has the NIC, the finding is only a note, but reports show the note, because the NIC does not work as a rail. */
+/* TRUE for carrier-down (the NIC is down, or has no carrier) and nic-gone (the NIC or its RDMA device is gone, or the
+ * NIC is used elsewhere). If the administrator set the NIC down, or if it is used elsewhere, for example by a pod, the
+ * finding is only a note, but reports show the note, because the NIC does not work as a rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
     return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
@@ -31,10 +32,11 @@ static const char *find_cause(const char *said)
     return at;
 }
 
-/* Returns which NICs have the problem, and what the problem is. If packets of several NICs go astray, says only that
- * these NICs use the wrong NIC, and then the cause. If the problem is that of one NIC, and the finding has a text for
- * this NIC, "CONSEQUENCE: CAUSE", takes that text. In these two cases, leaves out the cause unless `whole`, because the
- * NIC's row has the cause, too. In all other cases, takes the finding's message as it is. */
+/* Returns which NICs have the problem, and what the problem is. If packets of several NICs go astray, the problem is
+ * that these NICs use the wrong NIC. If the problem is that of one NIC, and the finding has a text for this NIC,
+ * "CONSEQUENCE: CAUSE", the problem is the consequence. In these two cases, the cause follows with `whole`; without
+ * `whole`, it is left out, because the NIC's row has it, too. In all other cases, the finding's message says what the
+ * problem is. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();

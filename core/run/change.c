@@ -12,8 +12,8 @@
 
 /* An announcement makes peers switch sooner to the NIC that answers for an address now. We also delete our neighbour
  * entries on a NIC that no longer answers: otherwise, the kernel may send ARP requests to these neighbours through this
- * NIC, and the neighbours would switch back to this NIC. If the operation fails, peers switch when they ask again: so
- * warn, and keep the change. */
+ * NIC, and the neighbours would switch back to this NIC. If either operation fails, peers switch when they ask again:
+ * so warn, and keep the change. */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
@@ -136,8 +136,9 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
     }
 }
 
-/* Updates the known rails. Adds none if the run has `undo`, and none if the kernel refused an operation (`refused`):
- * then a new rail may be incomplete, and must not be reported as missing later. */
+/* Updates the known rails: remembers the present rails, forgets rails that nobody expects any more or that --undo
+ * covers, and notes since when the others are missing. Remembers no rail if the run has `undo`, or if an operation
+ * failed (`refused`): after a failure, a new rail may be incomplete, and must not be reported as missing later. */
 static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {
     g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);
@@ -193,6 +194,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     if (plan->len && run->store) /* after an error, go on: the state is saved again after the plan */
         (void)ibh_store_save(run->store, ahead, NULL);
     outcome = ibh_plan_execute(plan, execute_op, run);
+    /* Before ibh_state_remember(), because a state with saved sysctls does not count as lost. */
     ibh_known_note_lost_values(run->rails, after);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);

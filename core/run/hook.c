@@ -22,9 +22,9 @@ static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcom
     *may_have_rails = !run->rails || run->rails->candidates;
 }
 
-/* In an early call (IbhTrigger.early), NetworkManager has not set the new addresses and routes yet. So run now, then
- * whenever addresses change within a second, and once more when the second is over. But if a run finds no candidate,
- * stop, because the host has no rails. */
+/* In an early call (IbhTrigger.early), NetworkManager has not set the new addresses and routes yet. So run now; for a
+ * second, run again each time addresses change; and run once more when the second is over. But if a run finds no
+ * candidate, stop, because the host has no rails. */
 static void run_for_a_second(const IbhEvent *first, GString *complained)
 {
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first steps of a run, open and configure, and ibh_run_close(), which ends the run. */
+/* The first steps of a run, open and configure; ibh_run_close(), which ends the run; warnings; and what main() does
+ * first. */
 #include "run/run.h"
 
 #include <fcntl.h>

@@ -47,9 +47,9 @@ typedef struct IbhRun {
 
 void ibh_run_warn(IbhRun *run, const char *message);
 
-/* Drops capabilities, opens netlink, takes the lock if the run writes, reads the saved state. Fails if netlink
- * cannot be opened or the state cannot be read, or if another run keeps the lock for `lock_seconds`. If there is no
- * store, or if the lock fails for another reason, warns and goes on. */
+/* Drops capabilities, opens netlink, takes the lock if the run writes, reads the saved state. Fails if netlink cannot
+ * be opened, if another run keeps the lock for `lock_seconds`, or if the state cannot be read. If the store cannot be
+ * opened, or if the lock fails for another reason, warns and goes on. */
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
 void ibh_run_close(IbhRun *run); /* frees the results; to be called even if ibh_run_open() failed */
 /* Reads the configuration. If it is bad, a run with `undo` warns, and goes on with the default configuration; any other
@@ -59,7 +59,7 @@ gboolean ibh_run_configure(IbhRun *run, GError **error);
 void ibh_run_forget_config(IbhRun *run, const GError *problem);
 
 gboolean ibh_run_look(IbhRun *run, GError **error); /* takes a new snapshot */
-/* Finds the rails, and returns the plan (IbhOp *), or NULL on an error. */
+/* Finds the rails, and returns the plan (IbhOp *), which the caller frees, or NULL on an error. */
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
 /* Runs the plan, and saves the state. Saves old sysctl values before the first change, so that a crash loses none.
  * Never returns NULL. The outcome has the errors of operations; IbhRun.is_unsaved tells if the state was not saved. */
@@ -81,10 +81,10 @@ typedef struct {
     gpointer data;
 } IbhEvent;
 
-/* Does the run for an event, and a second run if an operation of the first one fails. Writes a line to the journal for
- * each changed interface and each problem. `complained` has the problems of the previous event, and gets those of this
- * event. If both are equal, writes no problem: a lasting problem is reported once. Returns FALSE if the final run ended
- * before the change, or if one of its operations failed. */
+/* Does the run for an event, and a second run if an operation of the first one fails. Writes lines to the journal about
+ * what changed (ibh_ops_log_text()), and about problems. `complained` has the problems of the previous event, and gets
+ * those of this event. If both are equal, writes no problem: a lasting problem is reported once. Returns FALSE if the
+ * final run ended before the change, or if one of its operations failed. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 /* ---- a hook: one or more runs over all interfaces, in a process that never harms its caller ---- */

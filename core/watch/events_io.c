@@ -137,7 +137,7 @@ static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
 }
 
 /* Returns the key that a deleted rule (or, if `rule` is NULL, a deleted route) has in IbhEvents.taken. Rules with the
- * same source share a key, and so do routes of the same table; so a rail has only a few keys. */
+ * same source share a key, and so do routes of one family in the same table; so a rail has only a few keys. */
 static char *make_taken_key(int family, const IbhRule *rule, guint32 table)
 {
     char from[IBH_IP_STRLEN];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's reports: the sockets that receive them, the filter on the netlink socket, and what was reported since
- * the last event: why to start an event, which of our NICs changed, and which process deleted our rules and routes.
+ * The kernel's reports: the sockets that receive them, and the filter on the netlink socket. Of the reports since the
+ * last event, IbhEvents remembers why to start an event, which of our NICs changed, and which process deleted our rules
+ * and routes.
  */
 #pragma once
 
@@ -31,7 +32,8 @@ gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 
 /* Reads all waiting reports. Returns TRUE if a report may concern us, or if reports were lost. Sets `ret_ours` to TRUE
  * if a report is about one of `nics` (ifindexes; NULL: not known), or if a rule or route of ours was deleted; else to
- * FALSE. Ignores reports of our own changes, which have one of the netlink ports `own` (guint32). */
+ * FALSE. Ignores reports with one of the netlink ports `own` (guint32): these are about our own changes. (But a report
+ * about a sysctl has no port, even if we set the sysctl.) */
 gboolean ibh_events_drain(IbhEvents *events, const GArray *own, const GArray *nics, gboolean *ret_ours);
 /* Forgets what was reported, once an event has answered it. */
 void ibh_events_forget(IbhEvents *events);

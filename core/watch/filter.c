@@ -6,7 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-/* As in linux/nexthop.h: the size of struct nhmsg, NHA_GROUP and NHA_OIF. */
+/* From linux/nexthop.h: the size of struct nhmsg; then the numbers NHA_GROUP and NHA_OIF. */
 #define NEXTHOP_HEADER 8u /* bytes */
 #define NEXTHOP_GROUP 2
 #define NEXTHOP_OIF 5
@@ -52,9 +52,9 @@ static void add_any_of(GArray *code, const GArray *numbers)
 
 /* ---- the parts of the program; their comments say what they make the kernel pass or drop ---- */
 
-/* Passes groups, which do not name their NICs, and objects through candidates. If routes that matter use objects
- * (IbhFocus.objects), passes all objects, because an object through another NIC may change, and lead through one of our
- * NICs then. */
+/* If routes that matter use nexthop objects (IbhFocus.objects), passes all objects, because an object through another
+ * NIC may change, and lead through one of our NICs then. Otherwise, passes only groups, which do not name their NICs,
+ * and objects through candidates. */
 static GArray *make_nexthop_part(const IbhFocus *focus)
 {
     GArray *code = IBH_NEW_ARRAY(struct sock_filter);
@@ -91,7 +91,8 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)));
     ADD(code, IF_AT_LEAST(exactly, 0, TO(end, code)));
     ADD(code, IF_AT_LEAST((guint32)(subnet->ip.family + 1) << 8, TO(end, code), 0));
-    /* The route's prefix must begin with the bits of the subnet. */
+    /* The route's prefix must begin with the bits of the subnet. An address in a message is in network order, which
+     * the load converts to host order. */
     for (guint i = 0; i < words; i++) {
         guint32 word;
 

@@ -27,7 +27,7 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
      * So may a rule before it that also matches. This loop goes from the last rule to the first, so `source_follows` is
      * TRUE for rules before such a source rule. */
     IBH_EACH_BACK (const IbhRule, rule, rails->snapshot->rules) {
-        gboolean matches = FALSE; /* the rule matches an address of a candidate */
+        gboolean matches = FALSE; /* the rule's source matches an address of a candidate */
 
         if (!source_follows && !ibh_rule_is_of_a_source(rule))
             continue;

@@ -41,9 +41,9 @@ char *ibh_netlink_port_holder(guint32 port)
         if (!g_ascii_isdigit(process[0]) || !g_file_get_contents(path, &status, NULL, NULL) ||
             !(line = strstr(status, "\nNSpid:")))
             continue;
-        /* The port of a process's first netlink socket is the number that the process has in its own PID namespace,
-         * unless the process chooses another port. The line NSpid has the numbers of the process in all its PID
-         * namespaces; the last of them is the number in its own namespace. */
+        /* The port of a process's first netlink socket is the PID that the process has in its own PID namespace, unless
+         * the process chooses another port. The line NSpid has the PIDs of the process in all its PID namespaces; the
+         * last of them is the PID in its own namespace. */
         number = g_strrstr_len(line, (gssize)strcspn(line + 1, "\n") + 1, "\t");
         if (!number || strtoul(number, NULL, 10) != port || ibh_netns_number(process) != ibh_netns_number("self"))
             continue;

@@ -14,8 +14,8 @@ gboolean ibh_watch_run(const char *config, const char *sysfs);
 /* ---- parts of --watch ---- */
 
 /* holder_io.c: returns "NAME (PID)" of the process of this network namespace that probably has this netlink port. This
- * is a guess, because a process may choose its port. Returns NULL if no socket has the port any more, or if no
- * process or several may have it. */
+ * is a guess, because a process may choose its port. Returns NULL if no socket has the port any more, if no process
+ * can be found that may have it, or if several may have it. */
 char *ibh_netlink_port_holder(guint32 port);
 
 /* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail when it has had the same

@@ -53,17 +53,17 @@ typedef struct {
     gint64 settled; /* what `looked` was when `pause` was last set, so that `pause` grows only once after each answer */
 } Burst;
 
-/* A NIC whose addresses are away, so that events leave it alone. */
+/* A NIC whose addresses are away, so that events spare it. */
 typedef struct {
     int ifindex;
-    gint64 since; /* when an event first left it alone */
+    gint64 since; /* when an event first spared it */
 } Away;
 
 typedef struct {
     IbhEvent how; /* how an event runs */
     IbhEvents events;
     int signals;     /* a signalfd for SIGTERM, SIGINT and SIGHUP */
-    int files;       /* inotify: the configuration's files change; -1: not available here */
+    int files;       /* an inotify descriptor for changes of the configuration's files; -1: not available here */
     int lock;        /* the locked file that tells hooks that --watch runs; -1: we do not have the lock */
     gboolean stop;   /* SIGTERM or SIGINT came */
     gboolean reload; /* the next run puts the configuration of the files into force */
@@ -79,7 +79,7 @@ typedef struct {
     gint64 retry;          /* how long to wait after the last failure; 0: the last look did not fail */
     gint64 alive;          /* when to give systemd a sign of life; NEVER: systemd expects none */
     GArray *backoff;       /* the units whose changes another program undoes (backoff.h) */
-    GArray *missing;       /* `missed` of the last run that had this result */
+    GArray *missing;       /* the last `missed` that was not NULL; empty at first */
     GString *complained;   /* the warnings of the last event, so that lasting problems are printed only once */
 
     GArray *ports; /* guint32: the netlink ports of the last look's runs: reports of changes from these ports are
@@ -87,7 +87,7 @@ typedef struct {
 
     /* the results of the last run, which may have ended before it had them */
     IbhFocus focus; /* `candidates` is NULL: no result */
-    GArray *away;   /* Away: the NICs that the run left alone */
+    GArray *away;   /* Away: the NICs that the run spared */
     GArray *missed; /* IbhKnownRail: the rails that could be missing, and whether they are; NULL: no result */
 } Watch;
 
@@ -215,7 +215,7 @@ static void take_lock(Watch *watch)
 }
 
 /* Users who may not open the lock's file cannot test the lock. Their commands assume that --watch runs if the file
- * exists. So remove the file at the end. */
+ * exists. So remove the file at the end. Only its descriptor tells the path, which ibh_watch_open() does not return. */
 static void remove_lock(const Watch *watch)
 {
     g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", watch->lock);
