@@ -94,14 +94,14 @@ gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 }
 
 /* TRUE if the address has a subnet, but the other rail has a wider one around it; has_other_length() lists the
- * exceptions. Also FALSE if the subnet of the address has at most four addresses: then it is that of a cable with two
+ * exceptions. Also FALSE if the subnet of the address has two or four addresses: then it is that of a cable with two
  * ends, and may be smaller than the other rail's. All rails that cannot reach the rest of the same wider subnet share
  * one finding. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
-    const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
+    const gboolean is_cable_or_host = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
 
-    return !is_cable && !ibh_address_is_host(about->address) && has_other_length(about);
+    return !is_cable_or_host && has_other_length(about);
 }
 
 /* TRUE if the link's hardware address is not a MAC, or if another link may rightly have the same MAC: the MAC is that

@@ -280,10 +280,11 @@ static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *ques
            answer->length > (remote ? remote->prefix.length : 0);
 }
 
-/* Grades a question, and reports what only the kernel's answer shows. If the packet goes wrong, but would go another
- * way, and not wrong, with all our rules and routes in place, and with no link in the group of our mark, the question
- * counts as right, and `right_when_repaired` is set: ours.c reports what is wrong with our rules and routes, and
- * report_group() the link. Packets of the kind IBH_ASK_ARRIVES are not tried in this way. */
+/* Grades a question, and reports what only the kernel's answer shows. If the packet goes wrong, looks for its way in
+ * the model `repaired`, that is, with all our rules and routes in place, and with no link in the group of our mark. If
+ * the packet goes another way there, and does not go wrong, the question counts as right, and `right_when_repaired` is
+ * set: ours.c reports what is wrong with our rules and routes, and report_group() the link. Packets of the kind
+ * IBH_ASK_ARRIVES are not tried in this way. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->representative).lookup;
@@ -327,16 +328,15 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     }
     if (question->grade < IBH_DOUBTFUL)
         return;
-    /* The packet goes wrong. Find out if it would go another way with all our rules and routes in place, and with no
-     * link in the group of our mark. */
+    /* The packet goes wrong. Find out if it would go another way in the model `repaired`. */
     repaired = ibh_fib_walk(check->repaired, &question->lookup);
     if (ibh_trace_is_same_way(&actual, &repaired))
         return;
     if (actual.passed)
         report_group(check, question, actual.passed);
-    /* It would: grade this other way. If the packet does not go wrong there, --apply or the remedy of report_group() is
-     * enough: keep the way that the packet goes now. If it does go wrong, keep the other way, so that the finding
-     * blames what remains after these two remedies. */
+    /* Grade this other way. If the packet does not go wrong there, --apply or the remedy of report_group() is enough:
+     * keep the way that the packet goes now. If the packet goes wrong there, too, keep the other way, so that the
+     * finding blames what remains after these two remedies. */
     as_it_is = *question;
     question->got = repaired;
     ibh_question_grade(check, question);

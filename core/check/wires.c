@@ -211,6 +211,8 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
     return n ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
 }
 
+/* TRUE if the NIC would answer as a proxy, because proxy_arp of conf/all is on. `route` (ibh_subject_find_proxied()) is
+ * the route by which the kernel would forward packets for the host; without a route, the kernel does not answer. */
 gboolean ibh_proxy_is_of_all(IbhSubject *about)
 {
     return about->route && about->check->facts->proxy_arp;

@@ -63,8 +63,8 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
          * find_driver() does not know. */
         if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare))
             continue;
-        /* Skip a device that is neither InfiniBand nor Omni-Path and has no driver of find_driver()'s table, and an
-         * adapter that has its RDMA device. */
+        /* Skip a device without a driver, unless the device is InfiniBand or Omni-Path. Also skip an adapter that has
+         * its RDMA device. */
         if (!(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))
             continue;
         g_strlcpy(bare.name, device, sizeof bare.name);

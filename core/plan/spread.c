@@ -86,10 +86,12 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
-        gboolean is_nested = FALSE; /* if TRUE, the first rule of the outer subnet finds this prefix in main */
+        gboolean is_nested = FALSE;
 
         IBH_EACH (const IbhRoute, outer, spread)
             is_nested |= ibh_prefix_is_inside(dst, &outer->dst);
+        /* If the subnet lies inside another of these subnets, the first rule of the outer subnet finds main's route to
+         * the inner subnet. So main decides about the inner subnet, which needs no rule and no route here. */
         if (is_nested)
             continue;
         g_array_append_vals(rules, pair, G_N_ELEMENTS(pair));

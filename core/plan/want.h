@@ -17,10 +17,10 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
  * remain. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
-/* By default, the kernel answers ARP on every NIC for all IPv4 addresses of the host. TRUE if the NIC would therefore
- * answer for a programmed NIC (ibh_nic_is_programmed()) of its link type, although it should not: it is a candidate, is
- * up, is not a rail, serves no IPv4 address, and the administrator left its arp_ignore and arp_filter at 0. FALSE if
- * the NIC is held, or has manage=no or arp=keep. */
+/* By default, the kernel answers ARP on every NIC for all IPv4 addresses of the host, so a NIC without IPv4 addresses
+ * would answer for the rails. TRUE if there is a programmed NIC (ibh_nic_is_programmed()) of the same link type, and
+ * all of this is true of `nic`: it is a candidate, is up, is not a rail, serves no IPv4 address, and the administrator
+ * left its arp_ignore and arp_filter at 0. FALSE if `nic` is held, or has manage=no or arp=keep. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

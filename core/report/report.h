@@ -82,7 +82,7 @@ gboolean ibh_report_is_ok(const IbhReport *report);
 /* ---- what the writers share ---- */
 
 /* FALSE if the NIC has the finding carrier-down, which is also about a link that the administrator set down. Looks at
- * nothing else: TRUE if another finding, such as port-not-active, says that the NIC has no carrier. */
+ * no other finding: TRUE even if another one, such as port-not-active, says that the NIC has no carrier. */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 guint ibh_report_count_standing(const IbhReport *report); /* counts the shown rails without carrier-down */
 /* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) from which --check asks about no other host, mostly

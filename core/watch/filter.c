@@ -72,8 +72,8 @@ static GArray *make_nexthop_part(const IbhFocus *focus)
 
 #define GUARD 5 /* instructions of add_guard() */
 
-/* With `has`, the next `length` instructions run only for routes that have this attribute, and then the attribute's
- * offset is loaded. Without `has`, the next `length` instructions run only for routes that lack the attribute. */
+/* With `has`, the next `length` instructions run only for routes that have this attribute, and begin with the
+ * attribute's offset loaded. Without `has`, they run only for routes that lack the attribute. */
 static void add_guard(GArray *code, guint32 type, gboolean has, guint length)
 {
     ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(length));
