@@ -8,9 +8,8 @@
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex hardware key old set), interfaces that --undo left alone (hold) or "  \
     "that stay as they are (keep), rails (iface ifindex table explicit|auto), known hardware (iface port slot "        \
-    "hardware since "                                                                                                  \
-    "addresses), the configuration in force, whether it is private, whether the hardware known in earlier boots is "   \
-    "recalled"
+    "hardware since addresses), the configuration in force, whether it is private, whether the hardware known in "     \
+    "earlier boots is recalled"
 
 #define PRIVATE "private"
 
