@@ -8,8 +8,8 @@
 #define LENGTHS 129 /* the possible lengths of a prefix: 0 to 128 */
 #define RULES (-1)  /* stands for a table's number in the keys of the lists of rules */
 
-/* The key of a list of routes, with their table and destination; or of a list of rules, with RULES as the `table`, and
- * the rules' source as the `prefix`. */
+/* The key of a list of routes: their table and destination. The key of a list of rules: RULES, and the rules' single
+ * source address or /0 (see IbhFib.lists). */
 typedef struct {
     gint64 table;
     IbhPrefix prefix;
@@ -199,8 +199,9 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 /* ---- routes ---- */
 
 /* TRUE if a next hop of the route can be used. Dead next hops do not count; if `bound` is not 0, those on other links
- * do not count, either. Only a unicast route needs its link up and, if the kernel ignores routes of links without
- * carrier, also carrier. A link that the snapshot lacks counts as up, with carrier. */
+ * do not count, either. A route without a link (ifindex 0), such as an error route, is on no other link. Only a unicast
+ * route needs its link up and, if the kernel ignores routes of links without carrier, also carrier. A link that the
+ * snapshot lacks counts as up, with carrier. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -346,7 +347,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
             continue;
         }
         trace.rule = rule;
-        if (rule->action != FR_ACT_TO_TBL)
+        if (rule->action != FR_ACT_TO_TBL) /* the rule refuses the packet; `refused` is still TRUE */
             return trace;
         /* If a look-up names the link `bound`, IPv4 ignores routes that lead only through other links. IPv6 ignores
          * them only if the look-up also has a bound socket, or has no source address; but look-ups of RDMA that name a

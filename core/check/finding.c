@@ -65,6 +65,7 @@ char *ibh_command_with_sudo(char *command)
     g_autofree char *plain = command, *quoted = NULL, *all = NULL;
     g_auto(GStrv) commands = NULL;
 
+    /* If the text begins with sudo, each of its commands has sudo already (ibh_owner_deletion()). */
     if (!plain || g_str_has_prefix(plain, "sudo "))
         return g_steal_pointer(&plain);
     if (strchr(plain, '>')) { /* a redirection: root's shell has to open the file */
@@ -144,6 +145,7 @@ IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *ifac
 {
     guint place;
 
+    /* A higher number is less severe (IbhSeverity). */
     return find_place(finding, iface, &place)
                ? MAX(finding->severity, g_array_index(finding->limits, IbhSeverity, place))
                : finding->severity;

@@ -39,7 +39,7 @@ static gboolean are_equal_texts(const char *text, const char *other)
             return FALSE;
         text += length;
         other += length;
-    } while (length);
+    } while (length); /* 0 only at the end of both texts, because blank lines are skipped */
     return TRUE;
 }
 

@@ -60,7 +60,8 @@ static void judge_missing(IbhSubject *about)
         ask_families(about, IBH_OF_LOST_FAMILY);
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
-        /* ibh_known_describe() sets `down` for any NIC; its result says only whether the NIC is to be remembered. */
+        /* ibh_known_describe() sets `down` for any NIC, and adds what check->missed remembers of the same hardware. The
+         * result says only whether the NIC is to be remembered. */
         (void)ibh_known_describe(check->rails, nic, check->missed, FALSE, &down);
         down.link = nic->link;
         down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
@@ -76,7 +77,7 @@ static void judge_wire(IbhSubject *about)
     ask_addresses(about, about->nic->addresses, IBH_OF_ADDRESS_ASKED_FOR);
     IBH_EACH (const IbhQuestion, question, about->check->questions) {
         about->question = question;
-        if (!ibh_subject_find_proxied(about))
+        if (!ibh_subject_find_proxied(about)) /* sets `ip` and `route` of the subject */
             continue;
         ibh_subject_ask(about, IBH_OF_PROXY);
         ask_neighbours(about, IBH_OF_PROXY_ENTRY);

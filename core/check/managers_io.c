@@ -198,7 +198,7 @@ static const struct {
     const char *says;     /* matches if the manager configures the link; the group is the connection. @ stands for the
                              link's name, # for the length of the name. "": the file need only exist, and its name is
                              the connection */
-    const char *hooks[3]; /* the places of our hook; the first that exists counts */
+    const char *hooks[3]; /* the places of our hook, at most two, then NULL; the first that exists counts */
     const char *units[2]; /* the service that calls hooks (NULL: the manager calls them itself), and the alias by which
                              D-Bus starts the service (NULL: none) */
     const char *needs;    /* another file, without which the row does not count; "": none is needed. With "", the Source
@@ -415,6 +415,7 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
         read_manager(&tree, link, is_installed, facts->managers);
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++)
         read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].source, facts);
+    /* For a copy (--sysfs), do not ask: NetworkManager knows only the live host. */
     IBH_EACH (const IbhManager, manager, facts->managers)
         has_nm |= tree.complete && g_str_equal(manager->name, NETWORK_MANAGER);
     if (has_nm)

@@ -93,7 +93,8 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
 
     add_routes(fib, check->own, TRUE);
     if (kind != IBH_MODEL_IDEAL) {
-        /* The routes of the facts come first; the comment at IBH_EACH_ROUTE has the reason. */
+        /* The routes of the facts come first, because the facts have whole tables in the kernel's order. Among
+         * routes with one prefix and metric, the first counts (see IBH_EACH_ROUTE). */
         add_routes(fib, check->facts->routes, kind == IBH_MODEL_ACTUAL);
         ibh_fib_add_snapshot(fib, snapshot, kind == IBH_MODEL_ACTUAL);
     }

@@ -30,6 +30,7 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
 {
     const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
+    /* In conf/all, 0 changes nothing, and 1 and 2 do no harm: with these, a NIC answers only for its own addresses. */
     if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return FALSE;
     if (all == ANSWERS_NOTHING && !ibh_nic_serves_family(about->nic, AF_INET))

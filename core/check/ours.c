@@ -193,6 +193,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     if (ibh_op_removes(first->type)) {
         g_autofree char *why = ibh_op_why(check->rails, first);
 
+        /* If no NIC says whose rule or route is left over, the command identifies the rule or route. */
         return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
                                         : "an old rule or route of ib-hook is left over: %s (%s)",
                                why, command);
@@ -238,7 +239,7 @@ void ibh_check_judge_ours(IbhSubject *about)
     g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit);
     g_autoptr(GString) names = g_string_new(NULL);
     g_autofree char *said = NULL;
-    IbhOpType type = IBH_OP_ROUTE_DEL;
+    IbhOpType type = IBH_OP_ROUTE_DEL; /* the greatest that a fault can have; the smallest is the most important */
     gboolean is_right = TRUE, has_held = FALSE, is_of_host = FALSE;
     IbhFinding *finding;
     Hit worst;
@@ -248,6 +249,7 @@ void ibh_check_judge_ours(IbhSubject *about)
 
         about->op = op;
         about->iface = nic ? nic->link->name : "";
+        /* If a foreign route prevents the operation, ibh_subject_ask() adds the finding table-clash, and returns it. */
         if (ibh_op_what(op) == IBH_PEERS || is_no_fault(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
             continue;
         is_of_host |= !nic;

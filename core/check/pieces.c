@@ -130,7 +130,7 @@ static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *pre
         const IbhPrefix *inner = &g_array_index(sorted, IbhPrefix, i);
 
         if (ibh_ip_compare(&inner->ip, ret_ip) > 0)
-            break;
+            break; /* this prefix and all that follow begin behind `ret_ip`: none of them contains it */
         /* skip `prefix` itself, which may be listed several times, and longer prefixes that end before `ret_ip` */
         if (!ibh_prefix_is_inside(inner, prefix) || !ibh_prefix_contains(inner, ret_ip))
             continue;
@@ -173,6 +173,8 @@ IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix
         else
             high = middle;
     }
+    /* In the order, a shorter prefix with the same first address comes before `prefix`. So a piece that has its first
+     * address in `prefix` is inside as a whole. */
     while (high < check->pieces->len && ibh_prefix_contains(prefix, &pieces[high].prefix.ip))
         high++;
     *ret_end = pieces + high;

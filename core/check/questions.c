@@ -299,6 +299,8 @@ static void note_foreign_rules_and_routes(IbhCheck *check)
         gboolean *seen = &has_local_rule[rule->family == AF_INET6];
 
         check->asks_bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
+        /* Rules come in the kernel's order, so `*seen` stays FALSE only for rules that come before their family's
+         * first rule for table local. */
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
         check->has_rule_before_local |= !*seen;
         if (rule->family == AF_INET)

@@ -65,6 +65,7 @@ static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
     text = ibh_text_fill_in(row->text, find_word, about);
     owner = ibh_text_fill_in(about->owner ? about->owner : row->owner, find_word, about);
     ibh_subject_say(about, "text=%s", text);
+    /* Fill in this text, too, before make_remedy() sets {iface} again, quoted for the shell. */
     said = ibh_text_fill_in(row->says, find_word, about);
     if (!finding && owner)
         finding = ibh_findings_find(about->findings, row->code, NULL, owner);

@@ -126,7 +126,7 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question)
     /* for the ways that describe_way() returns without a verb */
     const char *verb = question->kind == IBH_ASK_ARRIVES ? "is forwarded " : "leaves ";
 
-    if (question->small_mtu)
+    if (question->small_mtu) /* the packet leaves through its own NIC, so `way` has no verb */
         return g_strdup_printf("%s %s%s with mtu %u", packet, verb, way, ibh_route_metric(got->route, RTAX_MTU));
     return g_strdup_printf("%s %s%s", packet, got->refused || got->route->type != RTN_UNICAST ? "" : verb, way);
 }

@@ -30,6 +30,7 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 
     while (piece < end && ibh_prefix_covers(&about->address->subnet, &piece->prefix))
         piece++;
+    /* The second test cannot be true, because the piece covers itself. The call is there to set `rest`. */
     if (piece == end || !ibh_check_walk_into(about->check, about->nic, about->ip, &piece->prefix, &rest) ||
         ibh_nic_leaves_to_others(about->nic, about->address, &rest.lookup.to))
         return TRUE;
@@ -94,7 +95,7 @@ gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 }
 
 /* TRUE if the address has a subnet, but the other rail has a wider one around it; has_other_length() lists the
- * exceptions. Also FALSE if the subnet of the address has two or four addresses: then it is that of a cable with two
+ * exceptions. Also FALSE if the subnet of the address has at most four addresses: then it is that of a cable with two
  * ends, and may be smaller than the other rail's. All rails that cannot reach the rest of the same wider subnet share
  * one finding. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
@@ -139,8 +140,8 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
 }
 
 /* TRUE if this NIC's IPv6 MTU is smaller than `mtu`, and both NICs are rails in one IPv6 subnet. `mtu` is the smaller
- * of two values: the MTU of this NIC's link, and the IPv6 MTU of the other rail. The wire may not carry packets as
- * large as `mtu`, so the remedy is advice. */
+ * of two values: the MTU of this NIC's link, and the IPv6 MTU of the other rail. An unknown MTU is 0: then FALSE. The
+ * wire may not carry packets as large as `mtu`, so the remedy is advice. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;

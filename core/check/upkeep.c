@@ -132,8 +132,8 @@ typedef struct {
     gboolean by_device;  /* it has "dev" before the NIC's name or a variable, or it has an address of the NIC as the
                             preferred source of a route ("src"); or it is a [Route] section in the NIC's own file */
     const char *table;   /* the word that names the table of the rule or route that the line adds. "": not known, so
-                            any table. NULL: the line adds no rule or route or, outside of netplan's files, names no
-                            table except main or local */
+                            any table. NULL: the line does not count, because it only deletes or shows, or because it
+                            is not in a file of netplan and names no table except main or local */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. In netplan's files, the table is usually on another line than the
@@ -213,6 +213,7 @@ static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *
     for (char **text = *ret_texts; *text; text++, number++) {
         Line line = {.number = number, .text = *text};
 
+        /* Replace the line breaks, and the backslashes before them, by blanks. `number` goes on counting the lines. */
         for (char *at = strchr(*text, '\n'); at; at = strchr(at, '\n'), number++) {
             *at = ' ';
             if (at > *text && at[-1] == '\\')

@@ -263,9 +263,8 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
 }
 
 /* TRUE if the kernel's answer comes from main, we have read no route of main in this family except cached ones (main
- * has too many), and main rightly decides. Main rightly decides if the host is outside of the rail's subnets, and the
- * prefix of main's route is longer than that of the rail's remote= for the host; if there is no such remote=, the
- * prefix only has to be longer than 0. */
+ * has too many), and main rightly decides: the host is outside of the rail's subnets, and the prefix of main's route is
+ * longer than that of the rail's remote= for the host or, without such a remote=, longer than 0. */
 static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhIp *to = &question->lookup.to;
@@ -328,7 +327,8 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     }
     if (question->grade < IBH_DOUBTFUL)
         return;
-    /* The packet goes wrong. Find out if it would go another way in the model `repaired`. */
+    /* The packet goes wrong. Find out if it would go another way in the model `repaired`. `question->got` may have the
+     * kernel's route by now, so compare with `actual`, which is a walk, too. */
     repaired = ibh_fib_walk(check->repaired, &question->lookup);
     if (ibh_trace_is_same_way(&actual, &repaired))
         return;
@@ -364,6 +364,7 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     /* Skip a rule that has a finding already, usually as the owner of a packet. */
     if (ibh_findings_find(check->findings, "foreign-rule", NULL, text))
         return;
+    /* `met` is the rule as such a packet would meet it: what these selectors ask for is there. */
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
         IbhFinding *finding;

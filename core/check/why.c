@@ -135,6 +135,7 @@ static char *why_arp(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 
     if (ibh_nic_must_be_silent(rails, nic) && op->to != nic->base[op->key])
         return g_strdup("it has no IPv4 address, and does not answer ARP for the rails");
+    /* --undo of another NIC: this NIC stays a rail, and may have to answer for the undone NIC (plan/wanted.c). */
     if (!ibh_nic_is_selected(nic, rails->only) && rails->undo)
         return g_strdup("answer for the NIC that is no longer a rail, too");
     if (nic->status != IBH_NIC_RAIL || op->to == nic->base[op->key])

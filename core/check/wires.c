@@ -218,6 +218,7 @@ gboolean ibh_proxy_is_of_all(IbhSubject *about)
     return about->route && about->check->facts->proxy_arp;
 }
 
+/* TRUE if the NIC would answer as a proxy, because its own proxy_arp is on. */
 gboolean ibh_proxy_is_own(IbhSubject *about)
 {
     g_autofree char *guests = NULL;
@@ -316,7 +317,8 @@ static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddres
 /* TRUE if the NIC is probably on the wire of the rail. These cases are tried in this order:
  * - The rail has no IPv4 address, or the NIC has another link type: FALSE.
  * - The NIC is stacked on the rail: TRUE for a macvlan, macvtap or ipvlan, FALSE for a VLAN or a P_Key child.
- * - The NIC is a candidate without an address: TRUE unless it has arp=keep.
+ * - The NIC is a candidate without an address: TRUE. But FALSE with arp=keep, which also exempts such a NIC from
+ *   ibh_nic_must_be_silent().
  * - Any other NIC: TRUE if it has an address for which peers ask in a subnet of the rail (find_subnet_asked_in()). */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {

@@ -130,8 +130,8 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
 }
 
 /* Adds to `wanted` our rules and routes from before the trial: those of NICs about which the trial decides and, if
- * wanted->spread is set, those of main=spread. Leaves out rules of a NIC whose address is gone, and routes that the
- * kernel would refuse. */
+ * wanted->spread is set, those of main=spread. Leaves out rules for an address that is gone, and routes that the kernel
+ * would refuse. */
 static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;

@@ -111,8 +111,8 @@ typedef struct {
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
     char slot[IBH_SLOT_LEN]; /* as in IbhKnownRail; "" if unknown, or if ibh_known_link() need not compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
-    guint lladdr_len;                                /* 0 without a hardware address, and without a broadcast address of
-                                                        the same length */
+    guint lladdr_len;                                /* 0 if the link lacks a hardware address, or a broadcast address
+                                                        of the same length */
     guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's own IPv4 sysctls that ib-hook only reads */

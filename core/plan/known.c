@@ -145,7 +145,7 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
         why = IBH_FORGOTTEN;
     else if (!nic)
         why = was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
-    else if (was_rail && ((nic->settings.manage == IBH_MANAGE_NO && !nic->kept) || nic->link->master))
+    else if (was_rail && (nic->settings.manage == IBH_MANAGE_NO || nic->link->master))
         why = IBH_FORGOTTEN;
     else if (was_rail && nic->status == IBH_NIC_ALONE && ibh_nic_lack(nic) == IBH_IS_THERE &&
              has_lost_subnet(rails, nic, known))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds what is wrong with each pair. There is a list of causes for each element of `causes` in ibh_probe_judge(). From
- * each list, a pair gets the first cause that is proved, if there is one. If nothing proves who lost the echoes of a
- * pair, the cause accuses nobody; verdict.c then compares pairs.
+ * Finds what is wrong with each pair. Each element of `causes` in ibh_probe_judge() comes from a list of causes: a pair
+ * gets the first cause of the list that is proved, if there is one. If nothing proves who lost the echoes of a pair,
+ * the cause accuses nobody; verdict.c then compares pairs.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -16,8 +16,8 @@
 
 /* Finds out whether the hardware addresses that claim the hop's address belong to one host. If there are fewer than
  * two, returns IBH_CAUSE_NONE. The NICs of one host also claim the other addresses of this host together; two hosts
- * claim no other address together. So IBH_PEER_FLUX is returned for one host, and IBH_PEER_TWO for two. IBH_PEER_MANY
- * (one host or two) is returned if the other addresses contradict each other, or if nobody claims another address. */
+ * claim no other address together. So returns IBH_PEER_FLUX for one host, IBH_PEER_TWO for two, and IBH_PEER_MANY (one
+ * host or two) if the other addresses contradict each other, or if nobody claims another address. */
 static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
@@ -126,10 +126,10 @@ static IbhCause find_entry(const IbhProbePair *pair)
 
 /* ---- lost echoes ---- */
 
-/* TRUE if another finding explains the loss. Echoes may have gone to a wrong hardware address in the neighbour table. A
- * host may forge answers for the next hop's address. Echoes may have gone to a second NIC or host that claims the next
- * hop's address. Replies may have gone to another host that claims the rail's address. Or echoes may have gone to a
- * second host with the next hop's hardware address. */
+/* TRUE if another finding explains the loss. Echoes may have gone to a wrong hardware address in the neighbour table,
+ * to a second NIC or host that claims the next hop's address, or to a second host with the next hop's hardware address.
+ * A host may forge answers for the next hop's address. Or replies may have gone to another host that claims the rail's
+ * address. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
     const IbhProbeHop *hop = pair->hop;

@@ -207,7 +207,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"way via", name_ip(&route->gateway)},
         {"free if", name_nic(pair, pair->free_ifindex)},
         {"via", g_strdup(via)},
-        /* the value may be empty, so it contains the space before it; likewise "errno" and "mtu there" */
+        /* the value may be empty, so it begins with its own separator; likewise "errno" and "mtu there" */
         {"for gateway", is_direct ? NULL : g_strdup_printf(" for the gateway %s", via)},
         {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
         {"hosts", hop ? name_hosts(pair->probe, hop) : NULL},

@@ -150,7 +150,7 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
         }
         if (!found && rail->gid)
             return;
-        if (!found)
+        if (!found) /* an InfiniBand rail */
             continue;
         g_array_append_vals(own, found, 1);
         length = MIN(length, found->length);

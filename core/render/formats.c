@@ -127,7 +127,8 @@ typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
 /* The templates of a format for a rail. Routes come before rules. Each family has its own part; with `both`, the two
  * families share a part. Text in braces is left out if its value is missing: "{ via $address}" becomes " via 10.0.0.1"
- * or nothing. fill_template() has the values. */
+ * or nothing. The value of a flag is "" or missing: "{ onlink$onlink}" becomes " onlink" or nothing. fill_template()
+ * has the values. */
 typedef struct {
     const char *name, *why; /* why: the comment with which the output begins; NULL if env.c writes the format */
     Words words;
@@ -230,7 +231,7 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
         return NULL;
     if (format == WORDS_OF_IP)
         return g_strdup(ip->str);
-    words = g_strsplit(ip->str + 1, " ", -1);
+    words = g_strsplit(ip->str + 1, " ", -1); /* the text begins with a blank */
     for (char **word = words; word[0] && word[1]; word += 2) { /* "mtu 1400" or "mtu lock 1400" */
         const gboolean locked = g_str_equal(word[1], "lock");
         const char *name = NULL;
@@ -255,8 +256,8 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 /* ---- a rail as its own manager would configure it ---- */
 
 /* Returns the name of the NIC's connection or file, if the manager that is called `name` configures the NIC. NULL if
- * another manager does so, if the connection or file is not known, or if several NICs share it: each of these NICs
- * would get the routes of all. */
+ * another or an unknown manager does so, if the connection or file is not known, or if several NICs share it: each of
+ * these NICs would get the routes of all. */
 static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, const char *name)
 {
     const IbhManager *own = ibh_facts_manager(facts, nic->link->ifindex);
@@ -264,6 +265,7 @@ static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, con
 
     IBH_EACH (const IbhManager, manager, facts->managers)
         n += own && g_strcmp0(manager->connection, own->connection) == 0;
+    /* If `own` is NULL, n is 0. */
     return n == 1 && g_strcmp0(own->name, name) == 0 ? own->connection : NULL;
 }
 

@@ -54,7 +54,8 @@ static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rul
 }
 
 /* TRUE if --render may have written the rule, as far as its form shows. The address that the rule is for may be gone
- * since, or be on another candidate; but if only NICs that are not candidates have the address, FALSE. */
+ * since, or be on another candidate; but if only NICs that are not candidates have the address, FALSE. If a candidate
+ * has the address, `holder` is a candidate, because candidates come first in IbhRails.nics. */
 static gboolean is_rule_of_files(const IbhRails *rails, const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);

@@ -95,6 +95,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
 
             if (!codes)
                 continue;
+            /* `tcp` comes last: if it is NULL, it ends the list. */
             state = g_strconcat(codes->len ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
                                 tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
             count_peer(rows, nic, state, ibh_probe_peer(pair), pair)->ok = !codes->len;

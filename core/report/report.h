@@ -40,9 +40,8 @@ typedef struct {
     const char *program; /* how ib-hook was called; the line that asks for --confirm names this command */
 } IbhStyle;
 
-/* What there is to report. The first of these parts that is there is reported: an error (`message`), changes (`ops`),
- * findings (--probe, --show, --check). If there is none of them, the report is that --confirm succeeded. Parts that an
- * action does not have are NULL. */
+/* What there is to report: an error (`message`); or else changes (`ops`); or else findings (--probe, --show, --check);
+ * or else that --confirm succeeded. Parts that an action does not have are NULL. */
 typedef struct {
     IbhAction action;
     const IbhRails *rails;

@@ -77,6 +77,7 @@ void ibh_rows_put(const IbhReport *report)
             g_string_append_printf(out, "%s%*s", cells[i], (int)(widths[i] - g_utf8_strlen(cells[i], -1)), "");
             room -= widths[i];
         }
+        /* `width - room` is the width of the other columns. It means nothing for a line that is never cut. */
         put_last(out, cells[i], room, width - room);
     }
     if (report->style->color) {

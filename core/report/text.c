@@ -69,7 +69,7 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
                 g_ptr_array_add(together, iface);
                 continue;
             }
-            /* For a NIC that is gone, take the port that it had. */
+            /* For a NIC that is gone, take the port that it had. If several entries have its name, the first counts. */
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
             if (rail ? g_str_equal(rail->link->name, iface) : !is_among_rails(report, iface))
@@ -227,7 +227,7 @@ static void add_reasons(const IbhReport *report, const char *lead)
         g_autoptr(GString) text = g_string_new(NULL);
 
         g_string_printf(text, "%s%s: %s: %s", lead, link->name, is_rail ? "engaged" : "not engaged", why);
-        if (is_rail && report->style->verbose && report->findings) {
+        if (is_rail && report->style->verbose && report->findings) { /* --plan has no findings, and no facts */
             const IbhManager *manager = ibh_facts_manager(report->facts, link->ifindex);
 
             g_string_append_printf(text, "; %s", link->rdma[0] ? link->rdma : "no RDMA port");

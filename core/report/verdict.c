@@ -43,6 +43,7 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     g_autofree char *names = NULL;
     const char *said, *cause;
 
+    /* `hit`: the NICs for which the finding is more than a note. */
     IBH_EACH_POINTER (char, iface, finding->astray->len ? finding->astray : finding->ifaces) {
         if (ibh_finding_severity_for(finding, iface) != IBH_INFO)
             g_ptr_array_add(hit, iface);
@@ -93,6 +94,7 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 
         if (finding->severity == IBH_INFO)
             continue;
+        /* Once `command` is NULL, it stays NULL: only another NULL is equal to it. */
         command = problems == 0 || g_strcmp0(command, own) == 0 ? own : NULL;
         problems++;
         IBH_EACH_POINTER (char, iface, finding->ifaces) {

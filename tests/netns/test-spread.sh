@@ -60,7 +60,8 @@ expect_equal "and changes nothing" "$applied" "$(state B)"
 # A later rule of the administrator for a part of the subnet: main keeps the subnet, so that the rule is asked.
 ip -n B route add default dev ib2 table 100
 for selector in "" "iif lo"; do
-    ip -n B rule add priority 5000 to 172.16.16.0/24 ${selector:+"$selector"} lookup 100
+    read -ra words <<<"$selector"
+    ip -n B rule add priority 5000 to 172.16.16.0/24 "${words[@]}" lookup 100
     expect_hook 0 B --config "$spread" --apply
     expect_equal "a rule for a part${selector:+ ($selector)} keeps its traffic" "ib2" "$(by_peer | cut -d' ' -f1 | sort -u)"
     ip -n B rule del priority 5000
