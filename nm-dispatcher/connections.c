@@ -138,8 +138,8 @@ static const char *name_connection(NMClient *client, NMActiveConnection *active)
     return n > 1 ? nm_active_connection_get_uuid(active) : id;
 }
 
-/* Sets what NetworkManager says about the link of this entry. Leaves the entry as it is if NetworkManager has no device
- * for the link. */
+/* Sets what NetworkManager says about the link of this entry; `name` becomes NULL if NetworkManager does not configure
+ * the link. Leaves the entry as it is if NetworkManager has no device for the link. */
 static void fill_in_manager(NMClient *client, IbhManager *manager)
 {
     NMDevice *device = find_device(client, manager->ifindex);

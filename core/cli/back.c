@@ -22,10 +22,12 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* Returns the NIC as it was when the trial began. Returns NULL if this netdev did not exist then, or if the trial does
- * not decide about the NIC: the NIC is not one of the trial's interfaces, --undo has held the NIC since the trial
- * began, or --undo or --apply has decided about the NIC after the first attempt to go back. At a later attempt, also
- * returns NULL for a NIC that did not concern the first attempt (`concerns` in ibh_trial_remember()). */
+/* Returns the NIC as it was when the trial began; NULL if the trial does not decide about the NIC, in five cases:
+ * - This netdev did not exist when the trial began.
+ * - The NIC is not one of the trial's interfaces.
+ * - --undo has held the NIC since the trial began.
+ * - At a later attempt to go back: --undo or --apply has decided about the NIC since the first attempt.
+ * - At a later attempt: the NIC did not concern the first attempt (`concerns` in ibh_trial_remember()). */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -207,7 +209,7 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
     }
     wanted->spread = !trial->only && may_spread(trial, wanted); /* --apply --iface leaves main=spread alone */
     want_what_was(trial, wanted);
-    want_what_came(trial, wanted);
+    want_what_came(trial, wanted); /* must come second: leaves out routes whose place a route from before takes */
     plan = ibh_plan_to(wanted);
     IBH_EACH_POINTER (IbhOp, op, plan) {
         if (ibh_op_what(op) != IBH_PEERS) /* operations about peers have reasons of their own (check/why.c) */

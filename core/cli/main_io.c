@@ -164,6 +164,7 @@ static int do_check(Command *command, GError **error)
     if (wanted && !run->only && ibh_store_is_home()) /* rails= counts the rails of the host's own network namespace */
         ibh_fabric_judge_count(fabric, run->rails, wanted, findings);
     missed = ibh_missing_find(run->rails, run->config, run->sysfs, FALSE);
+    /* ibh_fabric_judge() came first: a missing rail is added to the finding about its port, if there is one. */
     ibh_check_judge(check, command->plan, missed, findings);
     /* Each row of --show is about a NIC, so the text of --show has no row for these findings: with --verbose, warn. */
     judge_sections(command, missed, shows && command->options->style.verbose, findings);

@@ -31,7 +31,8 @@ typedef struct {
     }
 /* clang-format on */
 
-/* --confirm has two rows: with SECONDS, it belongs to --apply; alone, it is an action. */
+/* --confirm has two rows: with SECONDS, it belongs to --apply; alone, it is an action. The row with SECONDS comes
+ * first, because find_option() returns the first row that fits. */
 static const Option table[] = {
     DO("show", SHOW, 0, "list the RDMA NICs, and which are rails (default)"),
     DO("check", CHECK, 0, "compare what the kernel does with what it should do"),
@@ -205,7 +206,7 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
 
         if (is_long && equals)
             rest = equals + 1;
-        else if (!is_long && letter[0] && letter[1])
+        else if (!is_long && letter[0] && letter[1]) /* letter[0] is NUL if the word is "-" alone */
             rest = letter + 1;
         option = find_option(name, rest ? rest : next);
         /* Either the option exists, but has no value that it could take: then name the option alone, "-i" for "-ji". Or

@@ -73,6 +73,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
         waiter->tries--; /* another --apply has given the trial more time, so this was no attempt */
         return FALSE;
     }
+    /* For plan_back() and remember_trial(). `token` owns the names, so they are valid only during this attempt. */
     waiter->trial.only = (const char *const *)token.ifaces;
     if (!ibh_run_look(run, error) || !(plan = ibh_run_decide(run, error)))
         return FALSE;

@@ -364,6 +364,7 @@ static gboolean check_tables(Reader *reader)
             setting->value == IBH_TABLE_AUTO)
             continue;
         if (later != NULL) {
+            /* `later` is in this file, because this check has rejected conflicts between earlier files. */
             reader->line = later->line;
             g_free(reader->content);
             reader->content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);

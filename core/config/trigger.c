@@ -20,9 +20,9 @@ static IbhTrigger new_trigger(const char *manager, const char *iface, const char
     return trigger;
 }
 
-/* The other actions, such as hostname, need no run. NetworkManager reports "reapply" before it sets the new addresses.
- * Version 1.42 sets them immediately afterwards. Since 1.46, NetworkManager first checks that no other host has these
- * addresses, which takes 0.2 s by default. */
+/* Actions that are not in the list, such as hostname, need no run. NetworkManager reports "reapply" before it sets the
+ * new addresses. Version 1.42 sets them immediately afterwards. Since 1.46, NetworkManager first checks that no other
+ * host has these addresses, which takes 0.2 s by default. */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
     static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};

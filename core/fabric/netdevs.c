@@ -311,6 +311,7 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 
         if (are_alike(nic, goal))
             continue;
+        /* Without a majority, an MTU can be below the goal's only if it is too small for IPv6 (find_goal()). */
         is_raised |= nic->mtu < goal->mtu;
         g_string_append_printf(others, "%s%s has %s", others->len ? "; " : "", nic->iface, own);
         if (!g_str_equal(nic->mode, goal->mode))

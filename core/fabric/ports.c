@@ -291,6 +291,7 @@ gboolean ibh_port_is_slow(IbhSubject *about)
         ibh_subject_say(about, "its=4 lanes (2 on a split cable)");
     } else if (rate.tenths < 10 * best) {
         ibh_subject_say(about, "its=up to %d Gb/s, as adapters of its model (%s) can", best, device->model);
+        /* Below an eighth, the row's severity applies (about->severity is not set). */
         about->severity = rate.tenths < 10 * best / 8 ? about->severity : IBH_INFO;
     } else {
         return FALSE;
@@ -314,8 +315,9 @@ static char *describe_slot(int lanes, int speed)
     return g_strdup_printf("%d lane%s of %d.%d GT/s", lanes, lanes == 1 ? "" : "s", speed / 10, speed % 10);
 }
 
-/* TRUE if the slot is slower than the port, and slower than the card allows. The words name the card without its PCI
- * function, so the ports of a card share a finding. */
+/* TRUE if the slot is slower than the port, and slower than the card allows. FALSE if one of the three rates is not
+ * known: `carried` is then 0, or is not below the unknown rate, which is 0 or IBH_UNKNOWN (-1). The words name the card
+ * without its PCI function, so the ports of a card share a finding. */
 gboolean ibh_port_has_slow_slot(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);

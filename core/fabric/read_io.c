@@ -226,7 +226,7 @@ static void read_pkeys(IbhTree *tree, const char *directory, IbhPort *port)
         value = number_of(line);
         if (value == IBH_UNKNOWN) {
             /* If there is a next entry, this entry could not be read, or is missing in a copy of /sys, so the table is
-             * not complete. */
+             * not complete. Each InfiniBand port has an entry 0, so a table without it is not complete, either. */
             port->has_all_pkeys = i > 0 && !ibh_tree_has(tree, "%s/pkeys/%d", directory, i + 1);
             return;
         }
@@ -274,7 +274,7 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
         ibh_sysfs_read_ndev(tree, directory, i, gid.ndev);
         ibh_tree_line(tree, type, sizeof type, "%s/gid_attrs/types/%d", directory, i);
         gid.roce = roce_version_of(type);
-        port->roce = MAX(port->roce, gid.roce);
+        port->roce = MAX(port->roce, gid.roce); /* IBH_UNKNOWN is less than any version */
         g_array_append_val(port->gids, gid);
     }
     /* If the entry at which the loop ended has a file (its GID, or its type), the table was not read to its end. The
@@ -372,6 +372,7 @@ void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
         IbhPort now = *port; /* a copy, whose counters, SM lid and GID are then read again */
 
         read_port_counters(tree, directory, now.errors);
+        /* MAX: a counter that was reset, or that now reads as IBH_UNKNOWN (-1), counts as not grown. */
         for (guint i = 0; i < IBH_N_COUNTERS; i++)
             port->new_errors[i] = port->errors[i] != IBH_UNKNOWN ? MAX(now.errors[i] - port->errors[i], 0) : 0;
         read_facts(tree, OF_SUBNET, directory, &now);

@@ -46,7 +46,8 @@ static gboolean lacks_rdma_driver(IbhSubject *about)
     return TRUE;
 }
 
-/* TRUE if an InfiniBand or Omni-Path adapter has no driver, and the host has no RDMA port at all. */
+/* TRUE if an InfiniBand or Omni-Path adapter has no driver, and the host has no RDMA port at all. (find_bare() skips
+ * Ethernet adapters without a driver.) */
 static gboolean lacks_driver(IbhSubject *about)
 {
     ibh_subject_say(about, "adapter=%s", about->fabric->bare.name);

@@ -46,8 +46,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
                                 &scope, snapshot->main_by_nic, error) ||
          !ibh_netlink_read_routes(netlink, &local, any_ip, error)))
         return FALSE;
-    /* Where main has no route to a candidate's subnet through the candidate, read main's routes to the
-     * subnet through other NICs. */
+    /* Where main has no route to a candidate's subnet through the candidate (`main_by_nic` now shows that), read main's
+     * routes to the subnet through other NICs. */
     main.of = subnets = ibh_scope_unreached_subnets(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
         return FALSE;

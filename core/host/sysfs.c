@@ -40,7 +40,8 @@ static gboolean is_of_device(const Port *port, const char *iface)
     return ibh_tree_has(port->tree, "sys/class/infiniband/%s/device/net/%s", port->device, iface);
 }
 
-/* Several ports may share one device (mlx4). Then dev_port, which counts from 0, tells the port of a netdev. */
+/* Several ports may share one device (mlx4). Then dev_port, which counts from 0, tells the port of a netdev. If
+ * dev_port cannot be read, a netdev of the device counts as a netdev of each port. */
 static gboolean is_of_port(const Port *port, const char *iface)
 {
     char dev_port[16];

@@ -145,6 +145,7 @@ gboolean ibh_file_is_public(int fd)
     parent = open(slash == path ? "/" : path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     may_enter = parent >= 0 && fstatat(parent, slash + 1, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                 status.st_ino == own.st_ino && status.st_dev == own.st_dev;
+    /* Each round checks one directory: the file's own first, "/" last. */
     for (; may_enter && slash; slash = strrchr(path, '/')) {
         *slash = '\0';
         may_enter = fstatat(parent, up->str, &status, 0) == 0 && status.st_mode & S_IXOTH;
@@ -235,6 +236,7 @@ IbhTree ibh_tree_of(const char *sysfs)
 
 void ibh_tree_clear(IbhTree *tree)
 {
+    /* The live tree has opened no roots. A tree without `sys` has been cleared already. */
     for (guint i = 0; tree->sys && !tree->complete && i < G_N_ELEMENTS(tree->roots); i++) {
         if (tree->roots[i].fd >= 0)
             close(tree->roots[i].fd);
@@ -271,7 +273,7 @@ static int look_below(const IbhTreeRoot *from, const char *path, int flags)
         errno = -from->fd;
         return -1;
     }
-    errno = EAGAIN;
+    errno = EAGAIN; /* begins the loop */
     for (int tries = 0; fd < 0 && errno == EAGAIN && tries < N_TRIES; tries++)
         fd = (int)syscall(SYS_openat2, from->fd, path, how, sizeof how);
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
@@ -422,7 +424,7 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
             g_ptr_array_add(names, g_strdup(entry->d_name));
     }
     if (dir && errno)
-        tree->problem = errno; /* the list is incomplete */
+        tree->problem = errno; /* readdir() has failed: the list is incomplete */
     if (dir)
         closedir(dir);
     g_ptr_array_sort(names, compare_versions);

@@ -100,7 +100,8 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
 }
 
 /* TRUE if the link with the index child->parent is the parent of this IPoIB child. FALSE if the parent is in another
- * namespace: then the index belongs to another link here, or to none. */
+ * namespace: then the index belongs to another link here, or to none. A link that has a parent is a child itself, so it
+ * is not the parent. */
 static gboolean has_its_parent(const GArray *links, const IbhLink *child)
 {
     char guid[IBH_HARDWARE_LEN];

@@ -100,9 +100,9 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
 /* ---- an exchange ---- */
 
 /* Reads the message that ends an answer. NLMSG_DONE ends a dump; NLMSG_ERROR answers a change, or refuses any request.
- * Each begins with an error number: 0 for success, else a negative errno. In an NLMSG_ERROR, the request follows, or
- * with NLM_F_CAPPED only the request's header. Attributes, such as the error text, come last. Returns FALSE if the
- * message is malformed. */
+ * Each begins with an error number: 0 for success, else a negative errno. An NLMSG_DONE without this number counts as
+ * success. In an NLMSG_ERROR, the request follows, or with NLM_F_CAPPED only the request's header. Attributes, such as
+ * the error text, come last. Returns FALSE if the message is malformed. */
 static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
 {
     const struct nlmsgerr *answer = nlmsg_data(header);

@@ -103,7 +103,8 @@ static gboolean is_marked(const IbhRule *rule)
            rule->selectors == (rule->to.length ? IBH_SELECT_TO : 0u);
 }
 
-/* "from 0.0.0.0/32" matches packets of sockets that are not bound to an address. */
+/* "from 0.0.0.0/32" matches packets of sockets that are not bound to an address. These rules come in pairs, too: the
+ * first rule leads to main, the second to the table of main=spread. */
 gboolean ibh_rule_is_spread(const IbhRule *rule)
 {
     static const IbhPrefix unbound = {{.family = AF_INET}, 32};

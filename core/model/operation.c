@@ -72,7 +72,7 @@ void ibh_table_put(GString *text, const char *word, guint32 table)
 
 static void put_ports(GString *text, const char *word, const guint16 ports[2])
 {
-    if (!ports[1])
+    if (!ports[1]) /* any port */
         return;
     g_string_append_printf(text, " %s %u", word, ports[0]);
     if (ports[0] != ports[1])

@@ -132,6 +132,7 @@ gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
 {
     guint whole = outer->length / 8, rest = outer->length % 8;
 
+    /* Compare the whole bytes of the prefix, then the first `rest` bits of the next byte. */
     return outer->ip.family == ip->family && memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
            (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
 }

@@ -96,6 +96,7 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
         part.encapsulated |= hop->encapsulated;
     }
     *ret_part = part;
+    /* Without `hops`, the route's own ifindex decides; with `hops`, whether the loop counted any. */
     return part.ifindex == ifindex && part.nexthops > 0;
 }
 

@@ -170,7 +170,8 @@ static void subtract_routes(IbhDifference *difference)
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
         IbhItem item = make_item(difference, NULL, route);
 
-        /* `unwanted` lacks the routes that are wanted, and now also those that a new route replaces. */
+        /* `unwanted` lacks the routes that are wanted, and now also those that a new route replaces. The look-up may
+         * find another route in the same place: then this other route is the unwanted one, not `route`. */
         item.is_old = g_hash_table_lookup(unwanted, route) == route && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);

@@ -69,7 +69,7 @@ static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const Ib
         if (other->local.family == AF_INET && !ibh_ip_is_link_local(&other->local))
             return FALSE;
     }
-    return address->local.family == AF_INET;
+    return address->local.family == AF_INET; /* FALSE for a global IPv6 address whose peer has an fe80:: address */
 }
 
 /* TRUE if `lower` is the link below `link` (IbhLink.parent), or the link below that one, and so on (STACK_DEPTH). */

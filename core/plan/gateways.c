@@ -85,6 +85,7 @@ static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic
     IBH_EACH (const IbhRoute, of_main, rails->snapshot->main_by_nic) {
         const gboolean configured = !ibh_route_is_advertised(of_main);
 
+        /* `configured < has_configured`: an advertised default, after a configured one was found */
         if (of_main->ifindex != nic->link->ifindex || of_main->family != route->family || of_main->dst.length ||
             configured < has_configured)
             continue;
@@ -120,7 +121,7 @@ static IbhIp host_at_edge(const IbhPrefix *subnet, gboolean at_end)
         for (guint bit = subnet->length; bit < bits; bit++)
             ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
     }
-    if (bits - subnet->length > 1) /* skip the network or the broadcast address, which a /31 lacks */
+    if (bits - subnet->length > 1) /* flip the last bit: skip the network or the broadcast address; a /31 lacks both */
         ip.bytes[bits / 8 - 1] ^= 1;
     return ip;
 }

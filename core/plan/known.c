@@ -106,6 +106,8 @@ static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const 
 {
     gboolean has_only_the_host = shares_a_subnet(nic, known);
 
+    /* The subnet of a single host contains only this host. So if all served addresses are single hosts,
+     * shares_a_subnet() means that the NIC still has an address of the known rail. */
     IBH_EACH_POINTER (const IbhAddress, address, nic->served)
         has_only_the_host &= ibh_address_is_host(address);
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {

@@ -9,7 +9,7 @@
 
 /* The partners of a "lookup main" rule are the rules for the same address to T, to D or to the table of main=spread. If
  * the operation adds or removes a "lookup main" rule, and another operation of `ops` does the same to a partner,
- * returns this partner. Otherwise returns NULL. */
+ * returns this partner. Otherwise returns NULL. (IbhOp.rule is empty for an operation on anything but a rule.) */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, ops) {
@@ -71,7 +71,8 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
 
 /* Returns the name with which the operation's line begins: the name of the NIC, or "main=spread". If the NIC is gone,
  * looks for its name in the state: by the table of the rule or route, then by the rule's address among the known rails.
- * (A "lookup main" rule counts with its partner's table.) If the state does not have the name, returns "a NIC". */
+ * (A "lookup main" rule counts with its partner's table.) If the state does not have the name, returns "a NIC". If the
+ * NIC is gone, the operation can only be a rule-del or a route-del. */
 static const char *find_line_name(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;

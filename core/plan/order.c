@@ -34,9 +34,9 @@ enum {
     ANSWER_MORE,
     OLD_RULES,
     OLD_ROUTES,
-    /* From here on, packets from each address leave through its final NIC. So a NIC whose hardware address peers must
-     * not learn now falls silent. And a NIC whose rp_filter is about to become strict now stops answering the peers
-     * whose packets the strict rp_filter will drop. */
+    /* From here on, packets from each address leave through its final NIC. So now a NIC falls silent if peers must not
+     * learn its hardware address. And a NIC whose rp_filter is about to become strict stops answering the peers whose
+     * packets the strict rp_filter will drop. */
     ANSWER_LESS,
     FORGET_NEIGHBOURS,
     /* Peers that hear an announcement switch at once to the NIC that it names. */
@@ -96,7 +96,7 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
 /* Names the devices of a route of main=spread: "dev ib0", or "nexthop dev ib0 nexthop dev ib1". */
 static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
-    const IbhHop one = {.ifindex = route->ifindex};
+    const IbhHop one = {.ifindex = route->ifindex}; /* the next hop of a route without `hops` */
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < route->nexthops; i++) {
@@ -159,7 +159,7 @@ static guint find_step(const IbhDifference *difference, const IbhItem *item)
 
     if (!item->is_old && item->route)
         return is_taken ? TAKING_ROUTES : NEW_ROUTES;
-    if (!item->is_old)
+    if (!item->is_old) /* all new rules of a NIC that takes a table wait, not only those that lead to this table */
         return item->nic && ibh_wanted_nic(difference->wanted, item->nic)->takes ? TAKING_RULES : NEW_RULES;
     if (!is_in_use(difference->rails->snapshot, item))
         return item->rule ? UNUSED_RULES : UNUSED_ROUTES;
@@ -236,7 +236,7 @@ static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *on
         const IbhSysctl key = keys[i], other = keys[1 - i];
         const gboolean replaces = want[key] > now[key] && want[other] < now[other];
         const gboolean is_looser = want[key] < now[key] && want[other] <= now[other];
-        guint step = ANSWER_LESS;
+        guint step = ANSWER_LESS; /* also for the old sysctl, if the other one replaces it in ANSWER_MORE */
 
         if (replaces || (is_looser && one->answers))
             step = ANSWER_MORE;
@@ -283,9 +283,9 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
         return NULL;
     if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
-    /* The same NIC answers as before, but some peers may have learned another NIC. These peers should switch if ARP
-     * values of the address's NIC change. And they have to switch before an rp_filter gets strict, which would drop
-     * their packets. */
+    /* The same NIC answers as before, but some peers may have learned another NIC. If our rules lead the address, these
+     * peers should switch when ARP values of the address's NIC change. If our rules lead the address, or led it before,
+     * these peers have to switch before an rp_filter gets strict, which would drop their packets. */
     arp_changes = after && ibh_wanted_nic(difference->wanted, nic)->arp;
     rp_filter_tightens = difference->gets_strict && (before || after);
     return arp_changes || rp_filter_tightens ? answering : NULL;

@@ -102,7 +102,8 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
             add_table(tables, route->table);
     }
     /* Backwards: a rule before a foreign source rule may decide about the address first, so the table of the earlier
-     * rule counts, too. */
+     * rule counts, too. `has_source` is the same for all addresses and both families: at worst, this adds a table that
+     * no decision needs. */
     IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
         IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
             if ((has_source || ibh_rule_is_of_a_source(rule)) && ibh_prefix_contains(&rule->from, &address->local)) {

@@ -20,7 +20,7 @@ static const IbhAddress *first_primary(const IbhNic *nic)
 }
 
 /* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or a foreign rule
- * that does not come before ours may match packets without a source address to a part of the subnet. */
+ * that does not come before ours is for a part of the subnet, and may match packets without a source address. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {

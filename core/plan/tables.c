@@ -85,8 +85,8 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
     (void)give_table(rails, nic, table);
 }
 
-/* Gives kept NICs or, without `kept`, the other NICs the tables to which our rules lead their addresses. Only rules
- * with a destination count: a rule to T names a destination, a rule to D does not. With `shared`, looks only at
+/* Gives NICs (with `kept`, kept ones; without, the others) the tables to which our rules lead their addresses. Only
+ * rules with a destination count: a rule to T names a destination, a rule to D does not. With `shared`, looks only at
  * addresses that several NICs have (or one NIC several times): if one of these NICs is engaged, only engaged ones get
  * the table. Without `shared`, looks only at addresses that a single NIC has. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
@@ -118,7 +118,7 @@ static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
     return nic && g_str_equal(nic->link->name, saved->iface) ? nic : NULL;
 }
 
-/* Gives kept NICs or, without `kept`, the other NICs the tables that they had. The best evidence comes first: our
+/* Gives NICs (with `kept`, kept ones; without, the others) the tables that they had. The best evidence comes first: our
  * routes, our rules for addresses that a single NIC has, the state, our rules for addresses that several NICs have. */
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
@@ -196,6 +196,7 @@ GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared)
     IBH_EACH (const IbhSavedRail, last, rails->snapshot->state->rails) {
         const IbhNic *nic = find_saved_nic(rails, last);
 
+        /* For a rail, even a spared one, the second loop adds the present table. */
         if (nic && (nic->kept || (nic->status != IBH_NIC_RAIL && ibh_numbers_have(spared, nic->link->ifindex))))
             g_array_append_vals(remembered, last, 1);
     }

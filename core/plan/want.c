@@ -22,7 +22,8 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
     const IbhRoute *own = ibh_routes_find_best(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
     const IbhRoute *others = ibh_routes_find_best(snapshot->main_to_subnets, 0, &address->subnet);
 
-    if (!(nic->link->flags & IFF_UP)) /* then main has no route through the NIC */
+    /* While the NIC is down, main has no route through the NIC to copy. The rules need the prefix even then. */
+    if (!(nic->link->flags & IFF_UP))
         return TRUE;
     /* If main reaches the subnet only through other NICs, and the best of these routes has a gateway, packets on a
      * direct route through this NIC would not arrive. */
@@ -40,7 +41,7 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
 /* Adds routes to the subnets of the NIC's addresses, until `routes` has `most` routes or more. With `advertised`, adds
  * only subnets of advertised addresses; without, only subnets of other addresses. An IPv4 route names the source that
  * the kernel prefers: the subnet's first primary address. An IPv6 route names none, so the kernel picks a source that
- * is not deprecated. */
+ * is not deprecated. A subnet with the prefix length 0 is a mistake, and gets no route. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
 {

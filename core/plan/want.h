@@ -12,7 +12,8 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
 
 /* ---- arp.c: sysctls ---- */
 
-/* TRUE for a rail if this run covers the rail (IbhRails.only), if foreign rules route an address of the rail, or if the
+/* A programmed NIC counts as answering ARP for its own addresses, because rules route packets from these addresses.
+ * TRUE for a rail if this run covers the rail (IbhRails.only), if foreign rules route an address of the rail, or if the
  * rail has rules of ours already. TRUE for a kept NIC if it has rules of ours. With --undo, TRUE for all rails that
  * remain. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);

@@ -34,7 +34,7 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* `user` owns a route in this table, or a rule that leads to the table; it is NULL if the route or rule has no owner.
+/* `user` owns a route in this table, or a rule that leads to the table, or is NULL if the route or rule has no owner.
  * Selects `user` if the table belongs to a selected rail. Never selects a kept NIC. Returns TRUE if `user` was not
  * selected before, but is now. */
 static gboolean select_user(const IbhWanted *wanted, const IbhNic *user, guint32 table)

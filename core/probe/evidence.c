@@ -107,6 +107,7 @@ gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 no
         return TRUE;
     }
     echo = &pair->echoes[number];
+    /* the pair has gone on without all replies, or this reply is delivered a second time */
     if ((pair->step > IBH_STEP_ECHOES && pair->received < pair->sent) || (now && echo->received))
         return FALSE;
     if (now) {
@@ -257,7 +258,8 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
 
 /* ---- TCP ---- */
 
-/* Takes the answer to our SYN: a RST, or a SYN if a program listens on the port. Both acknowledge our SYN. */
+/* Takes the answer to our SYN: a RST, or a SYN if a program listens on the port. Both acknowledge our SYN, and neither
+ * has the flag FIN. */
 static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *segment, gsize length)
 {
     guint8 ours[IBH_SYN_LENGTH];

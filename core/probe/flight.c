@@ -80,7 +80,8 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
     if (!is_open(pair, ask))
         return FALSE;
-    /* each round is a try that may be made now; a try of IBH_ASK_SIZE without a size is skipped */
+    /* Each round is a try that may be made now. A try of IBH_ASK_SIZE without a size is skipped, and counted here;
+     * ibh_flight_note_sent() counts all other tries. */
     for (; *tries < most && (!*tries || *tries >= asks[ask].burst_from || now >= pair->until[ask]); ++*tries) {
         const guint size = ask == IBH_ASK_SIZE ? size_of_try(pair, *tries) : 0;
 

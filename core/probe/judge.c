@@ -138,6 +138,8 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
 
     if (entry == IBH_ENTRY_FIXED || entry == IBH_ENTRY_WRONG || (hop && hop->forged) || find_rivals(pair))
         return TRUE;
+    /* `own` is never NULL (ibh_probe_find_hops()). A proxy does not count as another host that has the rail's address,
+     * and neither does a NIC of this host. */
     IBH_EACH_CLAIM (claim, own) {
         if (!claim->proxy && !ibh_probe_own_link(pair->probe, &claim->lladdr))
             return TRUE;
@@ -173,7 +175,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     /* IPv6 reports a full table as EINVAL */
     if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
-    if (is_stuck && hop->asks && !pair->received) /* the kernel was answered, and still sends nothing */
+    if (is_stuck && hop->asks && !pair->received) /* the kernel asked, was answered (`is_found`), and sends nothing */
         return IBH_LOSS_UNHEARD;
     if (is_stuck || error == ENOBUFS || error == EPERM)
         return IBH_LOSS_HELD;
@@ -287,8 +289,9 @@ static IbhCause find_back(const IbhProbePair *pair)
 
     if (is_led_away(pair)) /* packets leave through another NIC, so the peer rightly replies to that NIC */
         return IBH_CAUSE_NONE;
-    if (pair->is_translated)
+    if (pair->is_translated) /* without replies, the finding about the loss is enough */
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
+    /* if this host dropped replies, the finding about the loss is enough */
     if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
         /* IPoIB does not tell the sender: then assume that a peer in our subnet replied itself, and a distant peer
          * through a router. */
@@ -330,6 +333,7 @@ static void sum_up(IbhProbePair *pair)
 
     if (claim)
         claim->replied = TRUE;
+    /* the extra echo of flight.c is not among `echoes`, but sets `left` */
     pair->is_lost = !pair->received && pair->left;
     for (guint i = 0; i < pair->probe->count; i++) {
         const IbhProbeEcho *echo = &pair->echoes[i];

@@ -43,7 +43,7 @@ void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IB
     ibh_put16(head + 6, (ibh_get16(pair->cookie + 2) + number) & 0xffff); /* the sequence number */
     ibh_put32(head + 8, pair->probe->tag);
     memcpy(head + 12, pair->cookie + 4, sizeof pair->cookie - 4);
-    ibh_put32(head + 24, (guint32)(pair - ibh_probe_pair(pair->probe, 0)));
+    ibh_put32(head + 24, (guint32)(pair - ibh_probe_pair(pair->probe, 0))); /* the pair's index */
     ibh_put32(head + 28, number);
     if (!six)
         ibh_put16(head + 2, ~ibh_probe_sum(0, head, IBH_PROBE_PACKET) & 0xffff);

@@ -397,7 +397,8 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
         /* the hardware address of an entry that the kernel made without asking comes from no neighbour */
         lladdr = ibh_lladdr_from_bytes(neighbour->lladdr,
                                        ibh_neighbour_is_unasked(hop->link, neighbour) ? 0 : neighbour->lladdr_len);
-        /* before a pair begins, note an entry that is not ours; afterwards, the hardware address that echoes use */
+        /* Before a pair begins, note an entry that is not ours; afterwards, the hardware address that echoes use. The
+         * first such address stays: later, the answer to --probe's own question may change the entry. */
         if (!hop->is_begun) {
             hop->in_table = TRUE;
             hop->entry = lladdr;

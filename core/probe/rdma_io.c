@@ -95,7 +95,8 @@ static void begin_request(const Asker *asker, guint32 i)
     struct rdma_ucm_bind bind = {0};
     struct rdma_ucm_resolve_addr resolve = {.timeout_ms = ADDRESS_MS};
     int error = asker->error;
-    /* ENOENT: either the module is not loaded, or, if sysfs has the device, a container's /dev lacks its file */
+    /* What to tell if a step fails. ENOENT: either the module is not loaded, or, if sysfs has the device, a container's
+     * /dev lacks its file. */
     IbhCause cause = error == ENOENT && access("/sys/class/misc/rdma_cm", F_OK) ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
 
     bind.addr_size = put_address(&bind.addr, &source->ip);
@@ -107,8 +108,8 @@ static void begin_request(const Asker *asker, guint32 i)
         cause = error == ENODEV ? IBH_RDMA_NO_GID : cause;
     }
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
-    /* If the NIC has no RDMA device, neither the module, nor a file in /dev, nor a GID would help. So tell only that
-     * the RDMA device is missing. */
+    /* If the NIC has no RDMA device, neither the module, nor a file in /dev (ENOENT), nor a GID would help. So tell
+     * only that the RDMA device is missing. */
     if ((cause != IBH_RDMA_REFUSED || error == ENOENT) && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
     /* without an error, IBH_RDMA_NO_WAY says that the kernel is resolving the address */
@@ -221,7 +222,7 @@ static gboolean drops_requests(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
     const char *rdma = source->nic->link->rdma;
-    const int length = (int)strcspn(rdma, "/");
+    const int length = (int)strcspn(rdma, "/"); /* of the device's name; 0: no device */
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     socklen_t size;
     IbhSockAddress to = ibh_socket_address(ibh_probe_peer(pair), &size);

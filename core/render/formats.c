@@ -231,7 +231,7 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
         return NULL;
     if (format == WORDS_OF_IP)
         return g_strdup(ip->str);
-    words = g_strsplit(ip->str + 1, " ", -1); /* the text begins with a blank */
+    words = g_strsplit(ip->str + 1, " ", -1);                  /* the text begins with a blank */
     for (char **word = words; word[0] && word[1]; word += 2) { /* "mtu 1400" or "mtu lock 1400" */
         const gboolean locked = g_str_equal(word[1], "lock");
         const char *name = NULL;

@@ -190,8 +190,8 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
         sigdelset(&blocked, SIGALRM);
     sigprocmask(SIG_BLOCK, &blocked, &signals);
     ibh_state_remember(ahead, plan, FALSE);
-    ibh_state_match_links(ahead, run->snapshot);
-    if (plan->len && run->store) /* after an error, go on: the state is saved again after the plan */
+    ibh_state_match_links(ahead, run->snapshot); /* fills in the hardware of the new entries */
+    if (plan->len && run->store)                 /* after an error, go on: the state is saved again after the plan */
         (void)ibh_store_save(run->store, ahead, NULL);
     outcome = ibh_plan_execute(plan, execute_op, run);
     /* Before ibh_state_remember(), because a state with saved sysctls does not count as lost. */

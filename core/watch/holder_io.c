@@ -30,6 +30,7 @@ static gboolean is_port_taken(guint32 port)
 
 char *ibh_netlink_port_holder(guint32 port)
 {
+    /* If no socket has the port any more, the process that had it may have ended, and another may have its PID. */
     g_autoptr(GDir) processes = is_port_taken(port) ? g_dir_open("/proc", 0, NULL) : NULL;
     g_autofree char *holder = NULL;
     const char *process;

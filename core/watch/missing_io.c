@@ -57,6 +57,7 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
         const gboolean stays = old && old->why == one->why;
 
         one->due = stays ? old->due : now + WHILE;
+        /* `due` is 0 if the fault has been reported. */
         if (old && !stays && ibh_missing_is_fault(old->why) && !old->due) {
             say_missing(LOG_NOTICE, one);
             one->due = 0;
