@@ -98,9 +98,9 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         IbhLookup lookup = question->lookup;
 
         /* We only note an error route to a part of a remote=: the route probably belongs to a program that uses this
-         * part, such as a program for pods. But the error route may refuse only packets of bound sockets, because for
-         * these, IPv4 ignores routes through other NICs, such as the route to another rail's subnet. If the same packet
-         * from a socket that is not bound takes such a route, the grade is IBH_DOUBTFUL. */
+         * part, such as a program for pods. But perhaps only packets of bound sockets meet the error route: for these,
+         * IPv4 ignores routes through other NICs, such as the route to another rail's subnet. If the same packet from a
+         * socket that is not bound is not refused, the grade is IBH_DOUBTFUL. */
         lookup.bound = 0;
         return remote && ideal->route->dst.length > remote->prefix.length && ibh_fib_walk(check->ideal, &lookup).refused
                    ? IBH_NOTED

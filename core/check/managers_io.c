@@ -258,8 +258,8 @@ typedef enum {
     OF_MANAGER,   /* a manager, in /run: we check neither owner nor mode, but the file must not be a link */
     OF_ROOT,      /* root: ibh_file_check_trusted() must accept the file and its directory; the file may be a link, but
                      not the directory */
-    OF_HAND,      /* a person: root or our user must own the file, which must not be a link, because our hooks and
-                     masks (to /dev/null) are links */
+    OF_HAND,      /* a person: root or our user must own the file. Links do not count: they are our own hooks, and masks
+                     (links to /dev/null), not what a person wrote */
     OF_HAND_HOOK, /* like OF_HAND, but for a program that runs only executable files: the file must be executable */
 } Source;
 

@@ -124,7 +124,7 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
  * - Each known rail is a candidate now, and serves an address of each family in which it had addresses. A known rail
  *   whose NIC has a master or manage=no now does not count.
  * - There are other candidates, and each of them has a configured address.
- * If this NIC shares no subnet with any of these candidates, there is no partner to wait for. */
+ * If this NIC is not engaged all the same, there is no partner to wait for (IbhNic.is_alone_for_good). */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {

@@ -104,17 +104,18 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
  * prefix length is a mistake: the administrator has not moved the NIC to another subnet. */
 static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
 {
-    gboolean has_only_the_host = shares_a_subnet(nic, known);
+    gboolean has_partner = FALSE;
 
-    /* The subnet of a single host contains only this host. So if all served addresses are single hosts,
-     * shares_a_subnet() means that the NIC still has an address of the known rail. */
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served)
-        has_only_the_host &= ibh_address_is_host(address);
-    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        if (other != nic && other->rank && other->link->type == nic->link->type && shares_a_subnet(other, known))
-            return has_only_the_host;
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (!ibh_address_is_host(address))
+            return FALSE;
     }
-    return FALSE;
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics)
+        has_partner |=
+            other != nic && other->rank && other->link->type == nic->link->type && shares_a_subnet(other, known);
+    /* The subnet of a single host contains only this host. So here, shares_a_subnet() means that the NIC still has an
+     * address of the known rail. */
+    return has_partner && shares_a_subnet(nic, known);
 }
 
 IbhMissing ibh_nic_lack(const IbhNic *nic)

@@ -19,8 +19,9 @@ static const IbhAddress *first_primary(const IbhNic *nic)
     return NULL;
 }
 
-/* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or a foreign rule
- * that does not come before ours is for a part of the subnet, and may match packets without a source address. */
+/* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or there is a foreign
+ * rule that names a part of the subnet, has our priority or a higher number, and may match packets without a source
+ * address. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {

@@ -195,9 +195,10 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
     const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
     const IbhNic *nic = own ? ibh_rails_nic(probe->rails, own->ifindex) : NULL;
     const gboolean is_answer = claim->is_answer;
-    const gboolean is_senderless = is_answer && ibh_ip_equal(&claim->to, &none);
-    const gboolean is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_senderless);
-    const gboolean is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_senderless &&
+    /* an answer goes to the sender that its question names */
+    const gboolean is_to_nobody = is_answer && ibh_ip_equal(&claim->to, &none);
+    const gboolean is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_to_nobody);
+    const gboolean is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_to_nobody &&
                                      !ibh_sysctl_effective(probe->rails->snapshot, key, own->sysctl[key]);
 
     if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
@@ -229,9 +230,10 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
  * administrator chose (VARP), so nothing shows that it is virtual. These claims look forged. Believe them if three
  * things are true: no claim of the IP address has been believed yet, the kernel sends to the virtual hardware address,
  * and replies to our echoes come from a sender that claims the IP address only in this name. Then all senders that
- * claim the IP address only in this name are believed, for example a second switch. A host that merely diverts the
- * peer's replies through itself gains nothing: the true owner claims the IP address in its own name, or the kernel
- * sends to the true owner. */
+ * claim the IP address only in this name are believed, for example a second switch. A host that makes such claims, and
+ * merely diverts the peer's replies through itself, gains nothing. If the true owner claims the IP address in its own
+ * name, this claim has been believed already. If the kernel sends to the true owner, the name that we believe is the
+ * true owner's. */
 void ibh_probe_believe_routers(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {

@@ -101,11 +101,12 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
  * to IBH_STEP_SETTLED.
  *
  * The echoes are stuck if no reply was delivered, no echo was seen to leave, and the kernel was not heard to ask for
- * the hardware address. If, besides, the neighbour table had an entry before a pair began (IbhProbeHop.in_table), the
- * kernel may have asked for the last time just before the first echo, and the echoes wait for the answer to that
- * question. If no answer comes within ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets.
- * Then one more echo is sent, which does not count: it makes the kernel ask. Every pair with unanswered echoes waits
- * for ONE_QUESTION after its last echo, so that the kernel can ask a second time. */
+ * the hardware address. If, besides, the neighbour table had an entry for the next hop before any pair with this next
+ * hop began (IbhProbeHop.in_table), the entry may still be unresolved: then the kernel may have asked for the last time
+ * just before the first echo, and the echoes wait for the answer to that question. If no answer comes within
+ * ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets. Then one more echo is sent, which
+ * does not count: it makes the kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its last
+ * echo, so that the kernel can ask a second time. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;

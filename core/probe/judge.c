@@ -144,6 +144,8 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
         if (!claim->proxy && !ibh_probe_own_link(pair->probe, &claim->lladdr))
             return TRUE;
     }
+    /* Only a pair that sends directly, and got replies, can show that two hosts have one hardware address. So ask all
+     * pairs whose next hop claims the hardware address of this pair's next hop. */
     IBH_EACH_PAIR (other, pair->probe) {
         if (hop && hop->lladdr.len && other->hop && ibh_hop_claim(other->hop, &hop->lladdr) &&
             find_twin(other) == IBH_PEER_TWICE)

@@ -22,8 +22,8 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
 /* Who is to blame, and so what the finding is about: peers, rails, or single pairs. */
 typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 
-/* Counts the pairs of a peer or of a rail. A pair that has the cause in other words than the charge counts as a pair
- * without the cause. */
+/* Counts the pairs of a peer or of a rail. If a pair has the cause, but not in the words of the Charge below, it counts
+ * as a pair without the cause. */
 typedef struct {
     guint has;   /* how many have the cause */
     guint could; /* how many could have the cause; see could_have() */
