@@ -25,7 +25,7 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 /* Returns the NIC as it was when the trial began; NULL if the trial does not decide about the NIC, in five cases:
  * - This netdev did not exist when the trial began.
  * - The NIC is not one of the trial's interfaces.
- * - --undo has held the NIC since the trial began.
+ * - An --undo after the beginning of the trial holds the NIC.
  * - At a later attempt to go back: --undo or --apply has decided about the NIC since the first attempt.
  * - At a later attempt: the NIC did not concern the first attempt (`concerns` in ibh_trial_remember()). */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
@@ -209,7 +209,7 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
     }
     wanted->spread = !trial->only && may_spread(trial, wanted); /* --apply --iface leaves main=spread alone */
     want_what_was(trial, wanted);
-    want_what_came(trial, wanted); /* must come second: leaves out routes whose place a route from before takes */
+    want_what_came(trial, wanted); /* must come second: an old route has priority over a present route in its place */
     plan = ibh_plan_to(wanted);
     IBH_EACH_POINTER (IbhOp, op, plan) {
         if (ibh_op_what(op) != IBH_PEERS) /* operations about peers have reasons of their own (check/why.c) */

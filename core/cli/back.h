@@ -16,10 +16,10 @@ typedef struct {
 
 /* Returns the plan that restores our rules and routes from before the trial, and the old values of those sysctls whose
  * present value is ours. Of the trial's NICs, the plan leaves three kinds alone: NICs whose netdev is new since the
- * trial began, for example because a driver restarted; NICs that --undo has held since the trial began; and, after the
- * first attempt to take the trial back, NICs about which --undo or --apply has decided since that attempt, or that did
- * not concern it (see ibh_trial_remember()). If an address came during the trial, our present rules for the address
- * stay, and so do the routes that these rules use. */
+ * trial began, for example because a driver restarted; NICs that an --undo after the beginning of the trial holds; and,
+ * after the first attempt to take the trial back, NICs about which --undo or --apply has decided since that attempt, or
+ * that did not concern it (see ibh_trial_remember()). If an address came during the trial, our present rules for the
+ * address stay, and so do the routes that these rules use. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
 /* Updates `state` after that plan. Of the trial's NICs that the plan does not leave alone, this concerns the candidates
  * without manage=no, and the NICs that the --apply changed. For such a NIC, `state` gets back what it remembered of the

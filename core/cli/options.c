@@ -83,7 +83,7 @@ void ibh_options_help(GString *out)
                            formats);
 }
 
-/* ---- from words to values; a function that returns text returns what is wrong, for g_free(), or NULL ---- */
+/* ---- from words to values; a returned text is an error message, which the caller frees; NULL: no error ---- */
 
 /* Sets in `options` what this option sets. Ignores `value` if the option takes none. */
 static char *take_value(IbhOptions *options, const Option *option, char *value)

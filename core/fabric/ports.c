@@ -33,14 +33,14 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,      /* the port has a netdev that has an address, is a rail or was asked for by name. Or no netdev is
-                       seen, perhaps because a copy of /sys lacks it, or because an InfiniBand port needs ib_ipoib,
-                       which is missing; but a disabled Ethernet port without a netdev is left alone */
-    PORT_UNUSED,    /* the port is not Ethernet, and has a netdev, but none that is used as PORT_USED says, perhaps
-                       because the port is not active */
-    PORT_LEFT_ALONE /* the port is Ethernet, and has a netdev, but none that is used as PORT_USED says. Or no netdev is
-                       seen: the port is Ethernet and disabled (even in a copy of /sys), the netdev is in another
-                       network namespace (a container), or there is none */
+    PORT_USED,   /* the port has a netdev that has an address, is a rail or was asked for by name. Also a port without
+                    a netdev, if this proves nothing: a copy of /sys may lack the netdev, and an InfiniBand port has
+                    none without ib_ipoib */
+    PORT_UNUSED, /* the port is not Ethernet, and has a netdev, but none that is used as PORT_USED says, perhaps
+                    because the port is not active */
+    PORT_LEFT_ALONE /* the port is Ethernet, and has a netdev, but none that is used as PORT_USED says. Also all other
+                       ports without a netdev: a disabled Ethernet port (even in a copy of /sys), and a port whose
+                       netdev does not exist or is in another network namespace (a container) */
 } Usage;
 
 /* If the user named interfaces (`only`), ibh_fabric_judge() asks only about ports whose netdev was named: then `nic` is

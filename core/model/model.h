@@ -116,7 +116,7 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's own IPv4 sysctls that ib-hook only reads */
-    /* TRUE if the kernel skips routes through the link while the link has no carrier: IPv4 routes, IPv6 routes */
+    /* TRUE if the kernel skips the IPv4 or the IPv6 routes through the link while the link has no carrier */
     gboolean ignores_linkdown, ignores_linkdown6;
     gboolean forwarding6; /* the NIC's own IPv6 sysctl, which ib-hook only reads */
 } IbhLink;

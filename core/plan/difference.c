@@ -230,10 +230,10 @@ static void find_effects(IbhDifference *difference)
             one->arp |= one->value[key] != one->nic->link->sysctl[key];
         one->changes |= one->arp;
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each selected NIC
-         * that changes. But on a NIC with arp=keep, write no value of ours, and only restore the administrator's
-         * value. */
+         * that changes. But on a NIC with arp=keep, write no value of ours. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
-        /* While the plan runs, rp_filter does not become strict: order.c sets a strict value at the end. */
+        /* A wanted value that is not strict is set at once; with arp=keep, this is the administrator's value. A strict
+         * value is set by order.c at the end, so that rp_filter does not become strict while the plan runs. */
         one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
         one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;

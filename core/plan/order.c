@@ -297,9 +297,9 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
 {
     const IbhLink *link = one->nic->link;
 
-    /* If no traffic leaves through a NIC any more, the kernel would still send ARP probes to its neighbours from there,
-     * and peers would learn the MAC of the NIC again. Without carrier, the kernel has dropped the neighbours already.
-     */
+    /* Our rules led traffic through this NIC, and after the plan, the NIC answers for no address. The kernel would
+     * still send ARP probes to the neighbours of the NIC, and these would learn the NIC's MAC again. Without carrier,
+     * the kernel has dropped the neighbours already. */
     if (one->led && one->changes && !one->answers && link->flags & IFF_UP && link->carrier)
         emit(difference, FORGET_NEIGHBOURS, IBH_OP_NEIGH_DEL, one->nic, AF_INET);
     IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {

@@ -59,7 +59,8 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 /* ---- evidence ---- */
 
 /* Gives a candidate the table that it had, if the NIC has no table yet, no other NIC has this table, and the number
- * sticks. A kept NIC keeps any number N for which N + 2000 exists. For other NICs, these numbers do not stick:
+ * sticks. A kept NIC keeps any number N for which N + 2000 fits into 32 bits. For other NICs, these numbers do not
+ * stick:
  * - numbers up to IBH_TABLE_BASE, which only table= gives;
  * - a number that table= gave in the last run, unless the number is 940 + the NIC's rank;
  * - a table to which a foreign source rule (ibh_rule_is_of_a_source()) leads an address of another candidate, because

@@ -254,8 +254,9 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
             continue;
         add_address_rules(nic, address, has_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
-    /* T gets each prefix that a pair of ours leads to, or that lies inside such a prefix. A foreign rule may lead to T
-     * as well, and then the route to the outer prefix must not take the packets to the inner prefix. */
+    /* T gets each prefix that a pair of ours leads to, and each prefix inside such a prefix, even if the inner prefix
+     * is left to foreign rules. These rules may lead to T, too: without the route to the inner prefix, the route to the
+     * outer prefix would catch the packets. */
     IBH_EACH (const IbhRoute, route, table) {
         gboolean is_led_to = FALSE;
 

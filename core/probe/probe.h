@@ -484,7 +484,8 @@ char *ibh_probe_name_peers(const GArray *peers, guint most);
  * is 0, " and N more" is left out. */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
-/* Returns in words which kind of route makes the kernel return this errno (or "no route"); NULL if none does. */
+/* Returns in words why the kernel finds no way if it returns this errno, such as "a blackhole route" or "no route";
+ * NULL for any other errno. */
 const char *ibh_probe_route_of_error(int error);
 /* Returns the probe's own copy of the text; NULL if the text is NULL. Equal texts share one copy, and so a pointer. */
 const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text);
