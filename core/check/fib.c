@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #define LENGTHS 129 /* the possible lengths of a prefix: 0 to 128 */
-#define RULES (-1)  /* stands for a table's number in the keys of the lists of rules */
+#define RULES (-1)  /* in the key of a list of rules: takes the place of the table's number */
 
 /* The key of a list of routes: their table and destination. The key of a list of rules: RULES, and the rules' single
  * source address or /0 (see IbhFib.lists). */

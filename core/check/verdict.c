@@ -150,7 +150,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
     }
 }
 
-/* ---- answers of the kernel that differ from the walk ---- */
+/* ---- findings about single packets: the kernel's answer differs from the walk, or a link has our mark ---- */
 
 /* Adds a finding: the kernel does not deliver packets to an address of this host. */
 static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)

@@ -68,9 +68,10 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 }
 
 /* TRUE if the plan that takes the trial back may change the rules and routes of main=spread. These rules and routes
- * belong to all rails of a subnet, so the trial has to decide about each of these rails. The kernel refuses a multipath
- * route with a dead hop, or with a hop through a NIC that is down. If there was such a route before the trial, or is
- * one now, the plan leaves main=spread alone. */
+ * belong to all rails of a subnet, so the trial has to decide about each of these rails. The kernel refuses to add
+ * a multipath route with a dead hop, or with a hop through a NIC that is down. So if a route of main=spread, from
+ * before the trial or present, has a hop that is marked dead, or whose NIC is down now, the plan leaves main=spread
+ * alone. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};

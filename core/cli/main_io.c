@@ -94,15 +94,16 @@ static IbhFabric *look_at_fabric(Command *command)
 {
     g_auto(IbhTree) tree = ibh_tree_of(command->options->sysfs);
     IbhFabric *fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
-    g_autofree char *problem = NULL;
 
     ibh_fabric_read_gpus(&tree, fabric);
     if (command->options->action != IBH_ACTION_RENDER) /* only findings need to know which values change */
         ibh_fabric_read_again(&tree, fabric);
-    problem =
-        g_strdup_printf("%s: some facts about RDMA ports could not be read: %s", tree.sys, g_strerror(tree.problem));
-    if (tree.problem)
+    if (tree.problem) {
+        g_autofree char *problem = g_strdup_printf("%s: some facts about RDMA ports could not be read: %s", tree.sys,
+                                                   g_strerror(tree.problem));
+
         ibh_run_warn(&command->run, problem);
+    }
     ibh_fabric_use_rails(fabric, command->run.rails);
     return fabric;
 }

@@ -31,8 +31,8 @@ static gboolean lacks_modules(IbhSubject *about)
 }
 
 /* TRUE if an adapter has a driver, but no RDMA device: the module that adds RDMA to the driver is probably not loaded.
- * An Ethernet adapter counts only if the host has no RDMA ports, and if one of the modules that all RDMA shares is
- * loaded, which shows that RDMA is wanted. */
+ * An Ethernet adapter counts only if the host has no RDMA ports, and if ib_uverbs, rdma_ucm or ib_ipoib is loaded,
+ * which shows that RDMA is wanted. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 struct IbhStore {
-    int lock;              /* the descriptor of the lock file; -1 if it is not open */
-    char *stem;            /* the path of each file of this namespace in /run/ib-hook, without the ending (".state") */
-    char *state;           /* the text of the state as we loaded or wrote it last */
-    GString *rails;        /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
-                              returned NULL */
-    GArray *known;         /* IbhKnownRail: the rails that the rails file has; NULL if unknown. If the state has these
-                              rails, we take them from the state without reading the file, which has other rails only if
-                              an earlier run failed to write it */
+    int lock;       /* the descriptor of the lock file; -1 if it is not open */
+    char *stem;     /* the path of each file of this namespace in /run/ib-hook, without the ending (".state") */
+    char *state;    /* the text of the state as we loaded or wrote it last */
+    GString *rails; /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
+                       returned NULL */
+    GArray *known;  /* IbhKnownRail: the rails that the rails file has; NULL if unknown. If the state has the rails
+                       of earlier boots (IbhState.recalled), we do not read the file, and assume that it has the
+                       rails of the state: this is wrong only if an earlier run failed to write the file */
     gboolean writes_rails; /* the state has other known rails than the file: ibh_store_close() writes the file */
 };
 

@@ -188,7 +188,7 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
-    errno = ENOSPC; /* the error if write() returns 0; after a short write, the next write() sets its own error */
+    errno = ENOSPC; /* the error if write() returns 0, which sets none; each call that fails sets its own */
     while (*rest && (count = write(fd, rest, strlen(rest))) > 0)
         rest += count;
     written = !*rest && fsync(fd) == 0; /* without fsync(), the rename may reach the disk before the text */

@@ -5,7 +5,8 @@
  *   netlink.c                 the socket: one request at a time, errors with the kernel's text
  *   dump.c                    dumps, repeated until they are complete
  *   links.c, rules.c, read.c,
- *   nexthops.c, neighbours.c  filtered dumps → values
+ *   neighbours.c              dumps → values
+ *   nexthops.c                nexthop objects, one by one → the nexthops of routes
  *   write.c                   operations → requests
  *   announce.c, sysctl.c,
  *   caps.c, namespace.c       announcements, sysctls, capabilities, network namespaces

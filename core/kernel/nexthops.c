@@ -73,8 +73,8 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
     if (!read_object(netlink, route->object, &object))
         return;
     /* If the object is a group, its members are the route's nexthops, except members that cannot be read. Count the
-     * members first: read_object() writes the answer about each member to `object`, too, and the answer about a group
-     * would append to `members`. */
+     * members first, because the loop reads each member into `object`, too: if a member were a group itself, which the
+     * kernel refuses, read_object() would append to `members`. */
     n_members = members->len;
     for (guint i = 0; i < n_members; i++) {
         if (read_object(netlink, g_array_index(members, struct nexthop_grp, i).id, &object))

@@ -185,6 +185,7 @@ gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
  * so a plan does not change the answer. */
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *to);
-/* TRUE if a foreign source rule without a destination leads the address to a table in which the rule finds a foreign
- * route: then the address gets no rules to D. */
+/* TRUE if a foreign source rule without a destination leads the address to a table that has a foreign route, whatever
+ * the route's destination; routes that the rule suppresses, and throw routes, do not count. Then another program routes
+ * the address, and the address gets no rules to D. */
 gboolean ibh_others_lead_out(const IbhRails *rails, const IbhAddress *address);

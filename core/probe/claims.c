@@ -230,10 +230,12 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
  * administrator chose (VARP), so nothing shows that it is virtual. These claims look forged. Believe them if three
  * things are true: no claim of the IP address has been believed yet, the kernel sends to the virtual hardware address,
  * and replies to our echoes come from a sender that claims the IP address only in this name. Then all senders that
- * claim the IP address only in this name are believed, for example a second switch. A host that makes such claims, and
- * merely diverts the peer's replies through itself, gains nothing. If the true owner claims the IP address in its own
- * name, this claim has been believed already. If the kernel sends to the true owner, the name that we believe is the
- * true owner's. */
+ * claim the IP address only in this name are believed, for example a second switch.
+ *
+ * A host that forges such claims, and diverts the peer's replies through itself, gains nothing, for two reasons. If the
+ * true owner claims the IP address in its own name, that claim has been believed already, so the forged claims are not.
+ * And we believe only the name to which the kernel sends: if the kernel sends to the true owner, that is the true
+ * owner's name. */
 void ibh_probe_believe_routers(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {

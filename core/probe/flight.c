@@ -128,8 +128,8 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* Returns TRUE if `shot` should be sent now. Otherwise returns FALSE, and if the pair waits for a time before *ret_due,
- * lowers *ret_due to this time. */
+/* Returns TRUE if `shot` should be sent now. Otherwise returns FALSE; if the pair has to wait, also lowers *ret_due to
+ * the end of the wait, if that is earlier. */
 static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;

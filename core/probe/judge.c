@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds what is wrong with each pair. Each element of `causes` in ibh_probe_judge() comes from a list of causes: a pair
- * gets the first cause of the list that is proved, if there is one. If nothing proves who lost the echoes of a pair,
- * the cause accuses nobody; verdict.c then compares pairs.
+ * Finds what is wrong with each pair. The causes (stages.h) form several lists, and a pair gets at most one cause of
+ * each list: the functions below test the causes of a list in turn, and return the first that is proved. If nothing
+ * proves who lost the echoes of a pair, the cause accuses nobody; verdict.c then compares pairs.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -165,7 +165,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const guint arp_off = IFF_NOARP | IFF_BROADCAST; /* ARP is off on a link that has broadcasts, and so needs ARP */
     /* the kernel may know the hardware address: a reply or an answer came in, or the kernel was not heard to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
-    /* echoes have no reply, the kernel could send them, and none of these echoes was seen to leave through the NIC */
+    /* echoes have no reply, the kernel may have been able to send them, and none was seen to leave through the NIC */
     const gboolean is_stuck = pair->probe->hears && is_found && pair->sent > pair->received && !pair->is_lost;
 
     if (!ibh_nic_is_usable(pair->nic))
@@ -177,7 +177,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     /* IPv6 reports a full table as EINVAL */
     if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
-    if (is_stuck && hop->asks && !pair->received) /* the kernel asked, was answered (`is_found`), and sends nothing */
+    if (is_stuck && hop->asks && !pair->received) /* so a host answered (see `is_found`), and yet nothing leaves */
         return IBH_LOSS_UNHEARD;
     if (is_stuck || error == ENOBUFS || error == EPERM)
         return IBH_LOSS_HELD;

@@ -236,11 +236,11 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
-/* Adds each address once. A list of all hosts of a fabric also names this host. --probe sends no echoes to this host's
- * own addresses (for example a VIP on lo), so they get no pairs. But another host may have the same address. --probe
- * asks who else has each of its sources. So an own address becomes a source of the first rail that has a subnet with
- * this address; but if a rail serves the address, no other rail gets this source. If there is no such rail, the address
- * becomes no source. */
+/* Adds each address once. If the user gives a list of all hosts of a fabric, this list names this host, too. --probe
+ * sends no echoes to this host's own addresses (for example a VIP on lo), so they get no pairs. But another host may
+ * have the same address, and --probe asks who else has each of its sources. So each of this host's addresses becomes a
+ * source of the rail that serves the address or, if no rail serves it, of the first rail that has a subnet with the
+ * address. If no rail has such a subnet, the address becomes no source. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {

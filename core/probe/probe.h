@@ -307,9 +307,10 @@ gboolean ibh_hop_has_virtual(IbhProbeHop *hop); /* TRUE if a virtual router clai
 /* Returns the NIC of this host that has this hardware address; NULL if none has it. */
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr);
 
-/* Replaces the gateway and NIC of the matching route with those that the kernel uses, and notes whether an ICMP
- * redirect made the gateways differ. `pair->route` is the answer with IbhLookup.match; `used` is the answer to the same
- * question without `match`. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
+/* Puts the gateway and NIC of `used` into `pair->route`. Both are answers to the same question: `pair->route`, with
+ * IbhLookup.match, says which route decides; `used`, without `match`, says which gateway and NIC the kernel uses. Notes
+ * in pair->redirected whether an ICMP redirect made the two gateways differ. Changes nothing if a look-up failed, or if
+ * `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out the pairs that the main table decides about, and lists them in IbhProbe.unasked. A NIC that is down, or has
  * no carrier, keeps its pairs. For other NICs, there are two cases. In the first, main's route to the peer leads

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What NCCL, RCCL, UCX, NVSHMEM and MPI need to know about this host's rails, as lines that sh, bash and zsh can
- * source. Only lines that are right for every job are active; the other lines are comments, which say when to
- * use them.
+ * source. Only settings that are right for every job are active. The others are commented out, below a text that says
+ * when to use them.
  */
 #include "model/model.h"
 #include "render/render.h"

@@ -3,7 +3,7 @@
  * Files that were rendered earlier, and whose rules and routes the host has now. New files are about to replace them,
  * so --render writes what the host would need if it did not have these rules and routes. The rules of the old files
  * have no mark, and the numbers of their tables depend on what the host had then. So only the form of a rule shows
- * whether the rule comes from an old file.
+ * whether the rule comes from an old file. D' is the table that rendered files use in place of D (formats.c).
  */
 #include "render/render.h"
 
@@ -27,8 +27,9 @@ static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
     return TRUE;
 }
 
-/* `rule` has the priority of the rules that lead to a default (D'). TRUE if it has a partner, as in all rendered files:
- * a rule for the same address, with the next lower priority number, that looks main up with suppress_prefixlength. */
+/* `rule` has the priority of the rules that lead to D'. TRUE if `rule` has a partner, that is, a rule for the same
+ * address, with the next lower priority number, that looks main up with suppress_prefixlength. In all rendered files, a
+ * rule to D' has such a partner. */
 static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, other, snapshot->rules) {
@@ -40,7 +41,7 @@ static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
 }
 
 /* TRUE if the rule has the priority of a rendered rule. Rendered rules that lead to main have even numbers, the others
- * odd ones. For a rule that leads to a default (D'), the number is no proof: if a script adds a rule without a
+ * odd ones. For a rule that leads to D', the number is no proof: if a script adds a rule without a
  * priority, the kernel may give this rule the number just before that of main's rule, too. So a rule to D' also needs
  * its partner. */
 static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rule)

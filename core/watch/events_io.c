@@ -161,8 +161,10 @@ guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
 static void note_report(IbhEvents *events, struct nlmsghdr *header, const GArray *nics, gboolean *ours)
 {
     const struct rtmsg *info = nlmsg_data(header); /* struct fib_rule_hdr begins with the same fields */
-    const gboolean is_rule = header->nlmsg_type == RTM_DELRULE && nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr));
-    const IbhRule rule = is_rule ? ibh_rule_of(header) : (IbhRule){.suppress_ifgroup = -1};
+    const gboolean deletes_rule =
+        header->nlmsg_type == RTM_DELRULE && nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr));
+    /* the rule that was deleted; for all other reports, a rule without our mark */
+    const IbhRule rule = deletes_rule ? ibh_rule_of(header) : (IbhRule){.suppress_ifgroup = -1};
     const gboolean deletes_ours =
         rule.suppress_ifgroup == IBH_MARK ||
         (header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof *info, RTA_PRIORITY) == IBH_MARK);
@@ -176,8 +178,8 @@ static void note_report(IbhEvents *events, struct nlmsghdr *header, const GArray
     *ours |= deletes_ours || is_about_nics;
     if (deletes_ours && header->nlmsg_pid) /* 0: the kernel itself deleted the rule or route */
         g_hash_table_insert(events->taken,
-                            make_taken_key(info->rtm_family, is_rule ? &rule : NULL,
-                                           is_rule ? 0 : find_u32(header, sizeof *info, RTA_TABLE)),
+                            make_taken_key(info->rtm_family, deletes_rule ? &rule : NULL,
+                                           deletes_rule ? 0 : find_u32(header, sizeof *info, RTA_TABLE)),
                             GUINT_TO_POINTER(header->nlmsg_pid));
     if (is_about_nics && (header->nlmsg_type & ~1) != RTM_NEWNETCONF && !ibh_numbers_have(events->moved, ifindex))
         g_array_append_val(events->moved, ifindex);
