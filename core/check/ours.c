@@ -110,15 +110,15 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
     return FALSE;
 }
 
-/* Returns a new route of the main table; NULL if there is none. We take a route via a gateway through this NIC for new
- * if a fault adds or replaces a route of ours with the same prefix and gateway; the first such fault decides. But a
- * default route that D lacks is not new if our rules lead to D already: then D had a copy of the route, and somebody
- * deleted the copy. */
-static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
+/* Returns a new route of this family in the main table; NULL if there is none. We take a route via a gateway through
+ * this NIC for new if a fault adds or replaces a route of ours with the same prefix and gateway; the first such fault
+ * decides. But a default route that D lacks is not new if our rules lead to D already: then D had a copy of the route,
+ * and somebody deleted the copy. */
+static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
         if ((op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE) || op->ifindex != nic->link->ifindex ||
-            !op->route.gateway.family)
+            op->unit.family != family || !op->route.gateway.family)
             continue;
         if (op->type == IBH_OP_ROUTE_ADD && !op->route.dst.length && has_rule_to(check, op->route.table))
             continue;
@@ -174,7 +174,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
         [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
     };
     const IbhOp *first = hit->first;
-    const IbhRoute *new_route = hit->nic ? find_new_route(check, wrong, hit->nic) : NULL;
+    const IbhRoute *new_route = hit->nic ? find_new_route(check, wrong, hit->nic, first->unit.family) : NULL;
     const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
     const gboolean lacks_default = new_route && !new_route->dst.length && !hit->astray;
     g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(first);

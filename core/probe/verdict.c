@@ -55,9 +55,9 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
 }
 
 /* Decides who is to blame for the cause that this pair has. The place in the row of the cause may tell. If the place is
- * IBH_AT_EITHER, the peer is to blame if at least two of the peer's pairs have the cause, and all of the peer's pairs
- * that could have the cause have it. If the peer is not to blame, the same rule is applied to the rail and its pairs.
- * If the rail is not to blame either, the finding is about the single pair. */
+ * IBH_AT_EITHER, the peer is to blame if at least two of the peer's pairs have the cause, at least one of the peer's
+ * pairs could have the cause, and all that could have it do have it. If the peer is not to blame, the same rule is
+ * applied to the rail and its pairs. If the rail is not to blame either, the finding is about the single pair. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
@@ -65,7 +65,7 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
         const Count *count = find_count(charge, pair, share);
 
-        if (count->has > 1 && count->both == count->could)
+        if (count->has > 1 && count->could && count->both == count->could)
             return share;
     }
     return OF_PAIRS;

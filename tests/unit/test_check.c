@@ -832,6 +832,9 @@ static void test_messages(void **state)
                                                  "main suppress_prefixlength 16" OURS,
                                NULL);
     g_auto(World) bare = look(IB0 IB1 ADDRESSES "ip route add default via 172.16.0.1 dev ib0 protocol static\n", NULL);
+    g_auto(World) two_families = look(IB0 IB1 ADDRESSES ADDRESSES6 RAIL0 ROUTE1 RAIL60 RAIL61
+                                      "ip -6 route add default via fe80::1 dev ib1 protocol ra\n",
+                                      NULL);
     g_auto(World) spread = look(RAILS "config [defaults] main=spread\n", NULL);
     g_auto(World) strict = look(RAILS "config [defaults] arp=strict\n", NULL);
     g_auto(World) off = look(RAILS "saved arp of ib0\nsaved arp of ib1\nconfig [interface *] manage=no\n", NULL);
@@ -847,6 +850,8 @@ static void test_messages(void **state)
          "172.16.34.1 still lacks its own default: not routed yet");
     SAID(find_code(&lucky, "rule-missing")->message, "172.16.34.1 leaves through ib0: ib-hook's rule 1941 is missing");
     assert_int_equal(find_code(&lucky, "rule-missing")->severity, IBH_WARNING);
+    /* IPv4 lacks a rule; the main table's new route is of IPv6, so it is not why. */
+    SAID(find_code(&two_families, "rule-missing")->message, "172.16.34.2 leaves through ib0: ib-hook's rule ");
     SAID(find_code(&spread, "rule-missing")->message,
          "traffic without a source address to 172.16.0.0/16 leaves through ib0: ib-hook's rule 4940 lookup main is "
          "missing (3 changes)");

@@ -319,6 +319,20 @@ static void test_one_rail_works(void **state)
     check_message(&world, 1, "ib0 to 172.16.16.2, ib1 to 172.16.16.2: RDMA requests get no answer");
 }
 
+/* A peer whose packets this host drops is not accused: none of its pairs could show what the peer does. */
+static void test_no_pair_could_show(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS RDMA);
+
+    (void)state;
+    for (guint i = 0; i < 4; i++)
+        pair_at(&world, i)->rdma = IBH_CAUSE_NONE;
+    change(&world, 2, UNSENT, EPERM, IBH_RDMA_SILENT);
+    change(&world, 3, UNSENT, EPERM, IBH_RDMA_SILENT);
+    check_verdict(&world, "ib0 error probe-not-sent, error rdma-unreachable", 2);
+    check_message(&world, 1, "ib0 to 172.16.16.2, ib1 to 172.16.16.2: RDMA requests get no answer");
+}
+
 /* A fix is for all that have it. */
 static void test_fixes(void **state)
 {
@@ -751,6 +765,7 @@ int main(void)
         cmocka_unit_test(test_no_replies),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_one_rail_works),
+        cmocka_unit_test(test_no_pair_could_show),
         cmocka_unit_test(test_fixes),
         cmocka_unit_test(test_results_of_rdma),
         cmocka_unit_test(test_reply_by_other_nic),
