@@ -98,15 +98,14 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
 /* Returns TRUE if an echo should be sent now. If the pair has to wait, returns FALSE, and lowers *ret_due to the end of
  * the wait, if that is earlier. If all echoes of the pair are answered or given up, returns FALSE, and the pair goes on
- * to IBH_STEP_SETTLED.
+ * to IBH_STEP_SETTLED. If echoes are unanswered, the pair waits for ONE_QUESTION after its last echo, so that the
+ * kernel can ask a second time for the hardware address.
  *
- * The echoes are stuck if no reply was delivered, no echo was seen to leave, and the kernel was not heard to ask for
- * the hardware address. If, besides, the neighbour table had an entry for the next hop before any pair with this next
- * hop began (IbhProbeHop.in_table), the entry may still be unresolved: then the kernel may have asked for the last time
- * just before the first echo, and the echoes wait for the answer to that question. If no answer comes within
- * ONE_QUESTION, the kernel has given up the entry, and dropped the waiting packets. Then one more echo is sent, which
- * does not count: it makes the kernel ask. Every pair with unanswered echoes waits for ONE_QUESTION after its last
- * echo, so that the kernel can ask a second time. */
+ * The neighbour table may have had an entry for the next hop before any pair sent to it (IbhProbeHop.in_table), and the
+ * entry may be unresolved. If the kernel asked for the last time just before the first echo, the echoes wait for the
+ * answer to that question, and --probe hears no question. Without an answer, the kernel gives up the entry within
+ * ONE_QUESTION, and drops the echoes. So if the echoes are stuck (`is_stuck`: no reply was delivered, no echo was seen
+ * to leave, no question was heard), one more echo is sent, which does not count: it makes the kernel ask again. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -156,9 +155,8 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* Begins pairs in their order, up to the first whose entry the neighbour table has no room for. (If `room` is 0, pairs
- * that add an entry begin one at a time.) Then the pairs that have begun take turns, until one has something to send.
- */
+/* Begins pairs in their order, until the neighbour table has no room for the entry of the next pair. Then the pairs
+ * that have begun take turns, until one has something to send. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
     for (; flight->begun < flight->probe->pairs->len; flight->begun++) {
@@ -192,8 +190,9 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
 
     pair->until[ask] = now + asks[ask].patience;
     /* A packet socket does not hear the ARP requests that it sends, so count them here. It hears the solicitations,
-     * which another socket sends, so evidence.c counts them again; but nothing uses the number in IPv6. */
-    if (ask == IBH_ASK_WHO) {
+     * which another socket sends, so evidence.c counts them again; but in IPv6, only whether the number is 0 matters.
+     */
+    if (ask == IBH_ASK_WHO && sent) {
         pair->hop->questions++;
         pair->hop->asker = pair;
         /* This is the second question, so nobody answered the first (ask_next()). If echoes come back all the same,

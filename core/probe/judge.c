@@ -14,15 +14,18 @@
 
 /* ---- who has an address ---- */
 
-/* Finds out whether the hardware addresses that claim the hop's address belong to one host. If there are fewer than
- * two, returns IBH_CAUSE_NONE. The NICs of one host also claim the other addresses of this host together; two hosts
- * claim no other address together. So returns IBH_PEER_FLUX for one host, IBH_PEER_TWO for two, and IBH_PEER_MANY (one
- * host or two) if the other addresses contradict each other, or if nobody claims another address. */
+/* Finds out whether the hardware addresses that claim the hop's address belong to one host or to two. Compares their
+ * claims of other addresses: the NICs of one host also claim that host's other addresses together; two hosts claim no
+ * other address together. Returns
+ * - IBH_CAUSE_NONE if fewer than two hardware addresses claim the hop's address;
+ * - IBH_PEER_FLUX (one host) if two of them claim another address together, and none claims another address alone;
+ * - IBH_PEER_TWO (two hosts) if somebody claims another address, but no two of them claim one together;
+ * - IBH_PEER_MANY (one host or two) in all other cases. */
 static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
     const guint n = ibh_probe_list_hosts(probe, hop, mine);
-    gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
+    gboolean is_compared = FALSE, claim_together = FALSE, claims_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
 
@@ -41,13 +44,13 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
                 shared += ibh_lladdr_equal(&mine[i], &theirs[k]) ? 1 : 0;
         }
         is_compared = TRUE;
-        is_mixed |= shared > 1;
+        claim_together |= shared > 1;
         /* one of `mine` is the only claimant of the other address, as with hosts that share virtual addresses */
-        is_alone |= shared == 1 && n_theirs == 1;
+        claims_alone |= shared == 1 && n_theirs == 1;
     }
-    if (is_mixed && !is_alone)
+    if (claim_together && !claims_alone)
         return IBH_PEER_FLUX;
-    return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
+    return is_compared && !claim_together ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
 /* Returns the hop in which find_rivals() keeps its result for the pair's next hop: the first hop with this address or,
@@ -118,18 +121,21 @@ static IbhCause find_entry(const IbhProbePair *pair)
         return IBH_ENTRY_WRONG;
     /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the next hop when the entry
      * expires. Fixed entries, and entries on a link without ARP, do not expire. Silence proves nothing if --probe
-     * missed packets. Nor does it in IPv6, where --probe does not ask if echoes come back. */
-    if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !pair->received)
+     * missed packets, or if no question was sent. Nor does it in IPv6, where --probe does not ask if echoes come back.
+     */
+    if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !hop->questions || !pair->received)
         return IBH_CAUSE_NONE;
     return hop->lladdr.len && !hop->fixed && !(hop->link->flags & IFF_NOARP) ? IBH_ENTRY_UNANSWERED : IBH_CAUSE_NONE;
 }
 
 /* ---- lost echoes ---- */
 
-/* TRUE if another finding explains the loss. Echoes may have gone to a wrong hardware address in the neighbour table,
- * to a second NIC or host that claims the next hop's address, or to a second host with the next hop's hardware address.
- * A host may forge answers for the next hop's address. Or replies may have gone to another host that claims the rail's
- * address. */
+/* TRUE if another finding explains the loss:
+ * - the neighbour table has a wrong hardware address for the next hop;
+ * - a host forges answers for the next hop's address;
+ * - a second NIC or host claims the next hop's address;
+ * - another host claims the rail's address, so replies may have gone there;
+ * - two hosts have the next hop's hardware address. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -144,8 +150,8 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
         if (!claim->proxy && !ibh_probe_own_link(pair->probe, &claim->lladdr))
             return TRUE;
     }
-    /* Only a pair that sends directly, and got replies, can show that two hosts have one hardware address. So ask all
-     * pairs whose next hop claims the hardware address of this pair's next hop. */
+    /* Only a pair that sends directly, and got replies, can show that two hosts have one hardware address. So look at
+     * each pair whose next hop has a claim of the hardware address to which this pair sends (hop->lladdr). */
     IBH_EACH_PAIR (other, pair->probe) {
         if (hop && hop->lladdr.len && other->hop && ibh_hop_claim(other->hop, &hop->lladdr) &&
             find_twin(other) == IBH_PEER_TWICE)
@@ -155,7 +161,7 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
 }
 
 /* Returns why this host did not send echoes of this pair, or why it dropped replies to them; IBH_CAUSE_NONE if nothing
- * shows that it did either. The result counts only if echoes are lost (find_loss()). */
+ * shows that this host lost them. The result counts only if echoes are lost (find_loss()). */
 static IbhCause find_own_loss(const IbhProbePair *pair)
 {
     const IbhLookup *route = &pair->route;
@@ -164,9 +170,10 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
     const guint arp_off = IFF_NOARP | IFF_BROADCAST; /* ARP is off on a link that has broadcasts, and so needs ARP */
     /* the kernel may know the hardware address: a reply or an answer came in, or the kernel was not heard to ask */
-    const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
-    /* echoes have no reply, the kernel may have been able to send them, and none was seen to leave through the NIC */
-    const gboolean is_stuck = pair->probe->hears && is_found && pair->sent > pair->received && !pair->is_lost;
+    const gboolean may_be_resolved = hop && (pair->received || hop->is_answered || !hop->asks);
+    /* --probe missed no packet, the kernel may have been able to send the echoes, some have no reply, and none of these
+     * was seen to leave through the NIC */
+    const gboolean is_stuck = pair->probe->hears && may_be_resolved && pair->sent > pair->received && !pair->is_lost;
 
     if (!ibh_nic_is_usable(pair->nic))
         return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
@@ -177,7 +184,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     /* IPv6 reports a full table as EINVAL */
     if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
-    if (is_stuck && hop->asks && !pair->received) /* so a host answered (see `is_found`), and yet nothing leaves */
+    if (is_stuck && hop->asks && !pair->received) /* so a host answered (see `may_be_resolved`), yet nothing leaves */
         return IBH_LOSS_UNHEARD;
     if (is_stuck || error == ENOBUFS || error == EPERM)
         return IBH_LOSS_HELD;
@@ -230,8 +237,9 @@ static IbhCause find_loss(const IbhProbePair *pair)
         return IBH_LOSS_DETOUR;
     if (is_answered && pair->left)
         return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
-    /* the next hop answers, but no echo was seen to leave; or the next hop is unknown; or --probe missed packets */
-    if (is_answered || !pair->hop || !pair->probe->hears)
+    /* the next hop answers, but no echo was seen to leave; or the next hop is unknown; or --probe missed packets; or no
+     * question about the next hop's hardware address was sent */
+    if (is_answered || !pair->hop || !pair->probe->hears || !pair->hop->questions)
         return IBH_LOSS_UNKNOWN;
     /* IBH_LOSS_NOTHING accuses nobody; IBH_LOSS_GATEWAY accuses the gateway */
     return is_direct || are_other_hops_silent(pair) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
@@ -259,11 +267,13 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* If the kernel's neighbour entry for the peer has no hardware address, no sender can be judged. Then, if replies came
- * and tell no hardware address either, returns IBH_WAY_NOT_KNOWN, which says so. If the entry has a hardware address,
- * looks for a reply, or an answer to the SYN, from a hardware address that neither is in this entry nor claims the
- * peer's address. Returns IBH_BACK_SENDER if the peer of another pair has that hardware address, and IBH_BACK_STRANGER
- * if none has it. */
+/* Looks for a reply, or an answer to the SYN, from a wrong hardware address: one that neither is in the kernel's
+ * neighbour entry for the peer nor claims the peer's address. Without a hardware address in this entry, no sender can
+ * be judged. Returns
+ * - IBH_WAY_NOT_KNOWN if the entry has no hardware address, and replies came, but tell no hardware address either;
+ * - IBH_BACK_SENDER if the peer of another pair has the wrong hardware address;
+ * - IBH_BACK_STRANGER if no peer has it;
+ * - IBH_CAUSE_NONE in all other cases. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;

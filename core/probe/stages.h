@@ -48,7 +48,7 @@ typedef enum {
     IBH_LOSS_BEYOND,     /* the gateway answers ARP, and echoes left for it */
     IBH_LOSS_AFTER_ARP,  /* the peer answers ARP, and echoes left for it */
     IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
-    IBH_LOSS_UNKNOWN,    /* not known whether echoes left, or which way; or ARP was answered only after --probe asked */
+    IBH_LOSS_UNKNOWN,    /* the facts do not suffice for any cause above: see find_loss() */
     /* which NIC the rail's own traffic leaves through */
     IBH_WAY_NONE, /* the rail's own traffic has no route, or an error route */
     IBH_WAY_OTHER_NIC,
