@@ -25,7 +25,7 @@ typedef enum {
 } IbhQuestionKind;
 
 /* How well a packet goes. IBH_RIGHT needs no finding. Each other grade stands for a severity of findings: info, warning
- * and error, in this order (`severities` in verdict.c). That we "note" a packet or its route means that the grade is
+ * and error, in this order (`severities` in verdict.c). To "note" a packet or its route is to give the packet the grade
  * IBH_NOTED. A packet "goes wrong" if its grade is IBH_DOUBTFUL or IBH_WRONG. */
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
@@ -42,26 +42,25 @@ typedef struct IbhQuestion {
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index (in IbhCheck.questions) of the question that is asked for this class */
-    /* The result of the walk through the model `actual` (IbhCheck). For IBH_ASK_ARRIVES, it stays so. For the other
-     * kinds, ibh_check_judge() takes two steps, each of which may change `got`:
-     * 1. If the kernel names a route of another type or through another NIC (agrees() in verdict.c), and we have read
-     *    that route, the kernel's route replaces the walk's, unless the walk delivers the packet to this host.
-     *    `got.rule` stays.
+    /* The result of the walk through the model `actual` (IbhCheck). For IBH_ASK_ARRIVES, `got` keeps this value. For
+     * the other kinds, ibh_check_judge() takes two steps, each of which may change `got`:
+     * 1. If the kernel's route has another type or NIC than the walk's (agrees() in verdict.c), and we have read the
+     *    kernel's route, `got.route` becomes the kernel's route; `got.rule` stays. But if the walk delivers the packet
+     *    to this host, `got` does not change.
      * 2. If `got` now agrees with the kernel, and the packet goes wrong, the packet is also walked through the model
-     *    `repaired`. If it goes another way there than in `actual`, and still goes wrong, `got` becomes the result of
-     *    that walk. */
+     *    `repaired`. If the packet goes another way there than in `actual`, and goes wrong there, too, `got` becomes
+     *    the result of that walk. */
     IbhTrace got;
-    /* ibh_check_judge() sets the members from here on, after the kernel has answered. For the kind IBH_ASK_ARRIVES,
-     * `grade` is the grade of `got` (ibh_question_grade()). For the other kinds, too, with these exceptions:
+    /* ibh_check_judge() sets the members from here on, after the kernel has answered. `grade` is the grade of `got`
+     * (ibh_question_grade()), with three exceptions, all for kinds other than IBH_ASK_ARRIVES:
      * - IBH_RIGHT if `right_when_repaired`.
      * - IBH_DOUBTFUL if the walk delivers the packet to this host itself, but the kernel does not.
-     * - If the kernel's answer fits neither the walk nor a route that was read: IBH_RIGHT if the answer comes from
-     *   main, which has too many routes to be read, and main rightly decides (is_by_unread_main() in verdict.c); in all
-     *   other cases IBH_DOUBTFUL. */
+     * - If the kernel's answer fits neither the walk nor a route that was read: IBH_RIGHT if main rightly decides, but
+     *   has too many routes to be read (is_by_unread_main() in verdict.c); IBH_DOUBTFUL if not. */
     IbhGrade grade;
-    gboolean small_mtu; /* the way is right, but the MTU of the packet's route is smaller than that of the packet's
-                           route in the model `ideal` or, if there is no such route or it has no MTU, smaller than the
-                           NIC's. Only for IBH_ASK_LEAVES, and only with a foreign route that is not cached */
+    gboolean small_mtu; /* the way is right, but the MTU of the packet's route is too small: smaller than that of the
+                           route in the model `ideal` or, without such an MTU, smaller than the NIC's. Only for
+                           IBH_ASK_LEAVES, and only with a foreign route that is not cached */
     IbhOwner owner;     /* the foreign rule or route that causes a grade other than IBH_RIGHT; empty if we know none */
     gboolean is_explained;        /* a finding about the packet exists, and no second finding is needed */
     gboolean right_when_repaired; /* the packet goes wrong now, but not in the model `repaired`; nevertheless, `grade`
@@ -70,9 +69,9 @@ typedef struct IbhQuestion {
                                      the finding link-group */
 } IbhQuestion;
 
-/* A prefix, without the smaller pieces inside. Of the rules and routes that we have read, the same ones decide about
- * packets from one source to all addresses of the piece. There are three exceptions: addresses that no other host can
- * have, fe80::/10, and prefixes that only old rules of ours name. */
+/* A prefix, without the smaller pieces inside. For packets from one source, the same rules and routes decide about all
+ * addresses of the piece, as far as we have read the rules and routes. There are three exceptions: addresses that no
+ * other host can have, fe80::/10, and prefixes that only old rules of ours name. */
 typedef struct {
     IbhPrefix prefix;
     IbhIp host;             /* an address of the piece, outside of the smaller pieces and of the addresses that no
@@ -122,8 +121,8 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
 /* Adds findings about sections of the configuration that match no interface and no missing rail. */
 void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed,
                               GPtrArray *findings);
-/* Returns how many letters at least have to be inserted, removed or replaced to turn `word` into `name`; G_MAXUINT if
- * one of the two has more than 32 letters. */
+/* Returns the smallest number of letters to insert, remove or replace that turns `word` into `name`; G_MAXUINT if one
+ * of the two has more than 32 letters. */
 guint ibh_text_count_slips(const char *word, const char *name);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
@@ -188,8 +187,8 @@ gboolean ibh_rule_is_expected(const IbhRule *rule);
  * for a multicast or broadcast address. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 
-/* fixes.c: TRUE if the packet's grade is not IBH_RIGHT, and `owner` is the packet's owner. An empty `owner` stands for
- * packets without an owner. */
+/* fixes.c: TRUE if the packet's grade is not IBH_RIGHT, and `owner` is the packet's owner. An empty `owner` fits
+ * each packet without an owner. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
@@ -220,11 +219,11 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question);
 
 /* ---- what several judges use: a judge is a function that adds findings ---- */
 
-/* If there is a finding with this code and owner, adds the NIC, if `nic` is not NULL, to that finding, and drops
- * `remedy` and the message. If there is none, makes a new finding about the NIC (NULL: the host). The new finding has
- * the severity of the code's first row in ibh_rows. If `remedy` is empty, the text of that row's remedy becomes its
- * advice. If `owner` is NULL, always makes a new finding; if `owner` is "", all NICs share one finding of this code.
- * Takes over the strings of `remedy`. Returns the finding. */
+/* If there is a finding with this code and owner, adds the NIC (NULL: none) to that finding, and drops `remedy` and the
+ * message. If there is no such finding, or if `owner` is NULL, makes a new finding about the NIC (NULL: the host). With
+ * the owner "", all NICs share one finding of this code. The new finding has the severity of the code's first row in
+ * ibh_rows and, if `remedy` is empty, the remedy of that row as its advice. Takes over the strings of `remedy`. Returns
+ * the finding. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
                                   IbhRemedy remedy, const char *format, ...);
@@ -237,8 +236,8 @@ void ibh_check_judge_ours(IbhSubject *about);
 /* If lines of the script route rails, adds a finding about these lines. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
 /* Judges a missing rail, or a rail that is down or has no carrier. Adds a finding or, if there is a finding about the
- * rail's port that explains why, adds the rail to that finding. Does nothing if the user asks about other interfaces
- * only. */
+ * rail's port that explains why, adds the rail to that finding. Does nothing if the user asks only about other
+ * interfaces. */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed);
 
 /* Looks for the first packet of the kind IBH_ASK_LEAVES from the rail to one of its subnets, and returns the table of
@@ -246,12 +245,14 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed);
  * to a host on the address's link (IbhQuestion.link_length). Refused packets do not count. Returns 0 if there is
  * neither. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
-/* TRUE if the subject's NIC might answer ARP as a proxy for the host that the subject's question is about. The NIC has
- * to forward IPv4. The question has to be about traffic without a source address to a whole IPv4 subnet of a rail. And
- * the NIC has to be either a rail with this subnet, or no rail, but a NIC of the rail's link type that has to be silent
- * (ibh_nic_must_be_silent()). If TRUE, sets the subject's `ip` to the host, and `route` to the route by which the
- * kernel would forward packets for the host that come in through the NIC. The route leads through another NIC; NULL if
- * there is none, or if rp_filter drops these packets. */
+/* TRUE if the subject's NIC might answer ARP as a proxy for the host that the question is about. Conditions:
+ * - The NIC forwards IPv4.
+ * - The question is about traffic without a source address to a whole IPv4 subnet of a rail.
+ * - The NIC is a rail with this subnet; or it is no rail, but has the rail's link type, and has to be silent
+ *   (ibh_nic_must_be_silent()).
+ * If TRUE, sets the subject's `ip` to the host, and `route` to the route by which the kernel would forward packets that
+ * come in through the NIC for the host. This route leads through another NIC; NULL if there is none, or if rp_filter
+ * drops these packets. */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu is not 0. With accept_ra_mtu=0, a smaller MTU is
  * on purpose. */
@@ -288,9 +289,9 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 
-/* Returns the rule or route because of which the packet's grade is not IBH_RIGHT. Only gotos, other rules that are not
- * expected (ibh_rule_is_expected()), and foreign routes can be to blame. If none is, both members are NULL: for
- * example, if no table has a route. */
+/* Returns the rule or route because of which the packet's grade is not IBH_RIGHT. Only a goto, a rule that is not
+ * expected (ibh_rule_is_expected()), or a foreign route can be to blame. If none of these is, for example because no
+ * table has a route, both members are NULL. */
 IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question);
 
 /* Returns a fix: the commands that correct all packets of this owner. If the commands would, or may, also change

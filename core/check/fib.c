@@ -198,10 +198,9 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* ---- routes ---- */
 
-/* TRUE if a next hop of the route can be used. Dead next hops do not count; if `bound` is not 0, those on other links
- * do not count, either. A route without a link (ifindex 0), such as an error route, is on no other link. Only a unicast
- * route needs its link up and, if the kernel ignores routes of links without carrier, also carrier. A link that the
- * snapshot lacks counts as up, with carrier. */
+/* TRUE if a next hop of the route can be used (see ibh_fib_find()). A route without a link (ifindex 0), such as an
+ * error route, can be used with any `bound`. Only a unicast route needs a link that is up. A link that the snapshot
+ * lacks counts as up, with carrier. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -240,8 +239,8 @@ static const IbhRoute *find_route(const IbhFib *fib, guint32 table, const IbhIp 
                 continue;
             if (is_usable(fib, route, bound))
                 return route;
-            /* If no next hop of a nexthop object is usable, IPv4 skips all routes whose prefix begins at the same
-             * address, even shorter prefixes (fib_table_lookup). */
+            /* If no next hop of a nexthop object is usable, IPv4 skips all further routes whose prefix begins at the
+             * same address, even shorter prefixes (fib_table_lookup). */
             if (route->object && route->family == AF_INET)
                 unusable = route;
         }
@@ -328,13 +327,13 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 
         if (rule->priority < jump_to || is_ignored(fib, rule, NULL))
             continue;
-        /* Note a rule with unknown selectors that may match: its known selectors match, or the rule has "not". The sum
-         * of the pointers identifies the set of such rules. */
+        /* Remember a rule with unknown selectors if the rule may match: its known selectors match, or the rule has
+         * "not". The sum of the pointers identifies the set of such rules. */
         if (rule->selectors & IBH_SELECT_OTHER) {
-            IbhRule known = *rule;
+            IbhRule known_part = *rule;
 
-            known.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
-            if ((rule->selectors & IBH_SELECT_NOT) || ibh_rule_matches(fib->snapshot, &known, packet))
+            known_part.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
+            if ((rule->selectors & IBH_SELECT_NOT) || ibh_rule_matches(fib->snapshot, &known_part, packet))
                 trace.unknown += (gsize)rule;
         }
         if (!ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
@@ -361,8 +360,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
             continue;
         }
         if (route && is_suppressed(fib, rule, route)) {
-            /* If our rule suppresses the route because of its link's group, and not because of a short prefix, note the
-             * link. */
+            /* If a rule of ours suppresses the route because of the link's group, and not because of a short prefix,
+             * remember the link. */
             if (!trace.passed && ibh_rule_is_ours(rule) && (gint64)route->dst.length > rule->suppress_prefixlength)
                 trace.passed = find_suppressed_link(fib, rule, route);
             route = find_cached(fib, rule, route, &packet->to);

@@ -54,9 +54,9 @@ void ibh_fib_regroup(IbhFib *fib);
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* Returns the best usable route to `to` in a table: the longest prefix wins, then the lowest metric; find_route() in
  * fib.c has an exception for nexthop objects. NULL if there is none. A unicast route is usable if one of its next hops
- * is alive, on a link that is up and, if the kernel ignores routes of links without carrier, has carrier. Throw routes
- * count; cached routes do not, nor do those that walks ignore (ibh_fib_set_without()). If `bound` is not 0, routes that
- * lead only through other links do not count. */
+ * is not dead, and the link of this next hop is up. The link also needs carrier if the kernel ignores routes through
+ * links without carrier. Throw routes count; cached routes do not, nor do those that walks ignore
+ * (ibh_fib_set_without()). If `bound` is not 0, routes that lead only through other links do not count. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
 /* TRUE if the rule matches the packet. A rule for VRFs, or with a selector that we do not know, never matches. */

@@ -15,8 +15,8 @@ const char *ibh_severity_name(IbhSeverity severity);
 typedef struct {
     GPtrArray *ifaces; /* char *: the interfaces that the finding is about; empty: it is about the host */
     GPtrArray *says;   /* char *: a text for each element of `ifaces`; NULL: the interface has none, and `message` is
-                          used. A text is "CONSEQUENCE: CAUSE", or one of the two alone. With severity info, it may
-                          instead be an exception to what the report says of the interface: "but 172.16.34.0/26
+                          used. A text is "CONSEQUENCE: CAUSE", or one of the two alone. With severity info, the
+                          text may instead be an exception to what the report says of the interface: "but 172.16.34.0/26
                           through eth0: CAUSE" */
     GPtrArray *astray; /* char *: those of `ifaces` whose packets leave through another NIC */
     GArray *limits;    /* IbhSeverity: a limit for each element of `ifaces`: for this interface, the finding counts as

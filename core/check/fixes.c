@@ -52,13 +52,13 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* Returns the turn that led a packet past another route; an empty owner if there is none. A turn is a goto or a throw
- * route. Walks the packet without the first goto, then also without the second, and so on, and at last also without the
+/* A turn is a goto or a throw route. Returns the turn that led a packet past another route; an empty owner if there is
+ * none. Walks the packet without the first goto, then also without the second, and so on, and at last also without the
  * throw route. Once the packet goes another way, the turn that was left out last is to blame. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    const guint before = check->without->len;
+    const guint n_without = check->without->len;
     g_autoptr(GArray) turns = IBH_NEW_ARRAY(IbhOwner);
     IbhOwner found = {0};
 
@@ -78,7 +78,7 @@ static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
             break;
         }
     }
-    g_array_set_size(check->without, before);
+    g_array_set_size(check->without, n_without);
     return found;
 }
 
@@ -100,10 +100,12 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 
 /* ---- what may be deleted ---- */
 
-/* TRUE for a cached route, because the kernel learns the route again. TRUE for any other owner if it is a rule from, or
- * a route to, a rail's subnet or a part of one; was probably made by hand; and can be deleted by a command that deletes
- * nothing else. But FALSE for a rule whose priority is IBH_PRIORITY_MAIN or a higher number, for a rule to which a goto
- * leads, and for a route of table local. */
+/* TRUE for a cached route, because the kernel learns the route again. Any other owner has to meet these conditions:
+ * - It is a rule from, or a route to, a rail's subnet or a part of one.
+ * - According to its protocol, it was probably made by hand.
+ * - A route is not in table local, has at most one next hop, and is not special (IbhRoute).
+ * - A rule has a lower priority number than IBH_PRIORITY_MAIN, and selects by nothing but source and destination. No
+ *   goto leads to the rule, and the command that deletes the rule deletes no other rule. */
 static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
@@ -123,11 +125,11 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     if (rule->priority >= IBH_PRIORITY_MAIN || (rule->selectors & ~(guint)IBH_SELECT_TO) || rule->l3mdev)
         return FALSE;
     /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches. So the
-     * first rule with this family, priority and source must be the owner, or equal to the owner. The loop ends there,
-     * but it has met each goto that leads to the owner, because a goto comes before its target. */
+     * first rule with this family, priority and source must be the owner, or equal to the owner. The loop ends with
+     * this rule. By then it has met each goto that leads to the owner, because a goto comes before its target. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->action == FR_ACT_GOTO && other->family == rule->family && other->target == rule->priority)
-            return FALSE; /* the goto leads to this rule, and without a target, the kernel would ignore the goto */
+            return FALSE; /* after the delete, the goto would have no target, and the kernel would ignore the goto */
         if (other->family == rule->family && other->priority == rule->priority &&
             ibh_prefix_equal(&other->from, &rule->from))
             return ibh_rule_compare(other, rule) == 0;
@@ -175,10 +177,10 @@ static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp
     return FALSE;
 }
 
-/* What the fix does to one packet. Both traces are walks through the model `repaired`. */
+/* What a fix does to one packet. Both traces are walks through the model `repaired`. */
 typedef struct {
-    IbhQuestion packet; /* `got` is its trace before the fix */
-    IbhTrace then;      /* its trace after the fix */
+    IbhQuestion packet; /* `got` is the packet's trace before the fix */
+    IbhTrace then;      /* the packet's trace after the fix */
 } Effect;
 
 /* Walks a packet first as after the fix (effect->then), then as before the fix (effect->packet.got). FALSE if the fix
@@ -208,11 +210,10 @@ static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
     return FALSE;
 }
 
-/* Finds a packet of this host that the fix would change, and that no question is about. The packet is from one of the
- * host's addresses, except link-local and loopback addresses, or it has no source. A packet from an address does not
- * count if the fix changes it in the same way as the packet without a source to the same piece: if the latter packet
- * has a question, find_next_owner() has judged the change; if not, the latter packet is the harm. FALSE if the fix
- * changes no such packet. */
+/* Finds a packet of this host that the fix would change, and that no question is about; FALSE if there is none. For
+ * each piece, tries first a packet without a source address, then packets from the host's addresses, except link-local
+ * and loopback addresses. Skips a packet from an address if the fix changes the packet without a source in the same
+ * way: the latter packet has a question (otherwise it is the harm), so find_next_owner() has judged this change. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     /* A host may have thousands of addresses: into each piece, walk packets only from those that the fix may affect. */
@@ -225,20 +226,19 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     }
     IBH_EACH (const IbhPiece, piece, check->pieces) {
         Effect unbound = {.packet = {.kind = IBH_ASK_UNBOUND, .piece = piece->prefix}};
-        gboolean differs;
+        gboolean unbound_changes;
 
         unbound.packet.lookup = (IbhLookup){.from.family = piece->host.family, .to = piece->host};
-        differs = find_change(check, &unbound);
+        unbound_changes = find_change(check, &unbound);
         *harm = unbound;
-        if (differs && !has_question(check, &unbound.packet.lookup))
+        if (unbound_changes && !has_question(check, &unbound.packet.lookup))
             return TRUE;
-        /* The packet without a source is no harm: try packets from addresses to the same host. */
         harm->packet.kind = IBH_ASK_LEAVES;
         IBH_EACH_POINTER (const IbhAddress, address, senders) {
             harm->packet.lookup.from = address->local;
             if (address->local.family != piece->host.family || !find_change(check, harm))
                 continue;
-            if (differs && ibh_trace_is_same_answer(&harm->packet.got, &unbound.packet.got) &&
+            if (unbound_changes && ibh_trace_is_same_answer(&harm->packet.got, &unbound.packet.got) &&
                 ibh_trace_is_same_answer(&harm->then, &unbound.then))
                 continue;
             if (!has_question(check, &harm->packet.lookup))
@@ -249,8 +249,8 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
 }
 
 /* Looks at the questions about packets that leave, with or without a source address. Finds a packet whose route has
- * metrics now, and would have other metrics after the fix. This is harm even if the packet also goes another way:
- * whoever set the metrics may know what the wire carries. FALSE if there is no such packet. */
+ * metrics now, and would have other metrics, or none, after the fix; FALSE if there is no such packet. Lost metrics are
+ * harm even if the packet also goes another way: whoever set the metrics may know what the wire carries. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -266,10 +266,11 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* TRUE if this host forwards packets, and these packets may meet `gone`. We do not know their sources, so they may meet
- * any rule that is not for a single source, and any route in a table to which such a rule leads. A single source is
- * taken to be an address of this host. If only expected rules (ibh_rule_is_expected()) lead to a route, forwarded
- * packets meet the route like packets without a source, which find_harm() has examined: then FALSE. */
+/* TRUE if this host forwards packets, and a forwarded packet may meet `gone`. As forwarded packets may have any source,
+ * they may meet any rule, and any route to whose table a rule leads, with two exceptions:
+ * - A rule for a single source does not count: we take the source to be an address of this host.
+ * - Expected rules (ibh_rule_is_expected()) that lead to a route do not count: packets without a source meet the route
+ *   through these rules, too, and find_harm() has examined such packets. */
 static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;

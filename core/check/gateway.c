@@ -30,9 +30,10 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
 }
 
 /* Returns why a NIC through which no route leads further (leads_further()) needs a gateway; NULL for no reason. There
- * are two reasons. Either none of the NIC's addresses of this family has a subnet. Or, with manage=yes and
- * gateway=auto, each of their subnets has room for one peer only (ibh_prefix_has_one_peer()). Without these two
- * settings, such a subnet is that of an ordinary cable. */
+ * are two reasons:
+ * - None of the NIC's addresses of this family has a subnet.
+ * - With manage=yes and gateway=auto, each subnet of these addresses has room for one peer only
+ *   (ibh_prefix_has_one_peer()). With other settings, we take such a subnet to be that of an ordinary cable. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean expects_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
@@ -81,10 +82,15 @@ static gboolean is_gateway_itself(const IbhSubject *about)
            ibh_rails_is_own_gateway(about->check->rails, about->nic, &gateway);
 }
 
-/* Returns why the rail lacks a gateway that it needs in this family; NULL if it lacks none. A rail that is down, or for
- * which we want no rules of this family, needs no gateway. Any other rail needs a gateway if gateway= names one, if a
- * remote= has no via, or if why_no_room() returns a reason. But if this host is itself the gateway that gateway= names,
- * the rail needs a gateway only for a remote= without via. */
+/* Returns why the rail lacks a gateway that it needs in this family; NULL if it lacks none. The first case that applies
+ * decides, and if none applies, why_no_room():
+ * - The rail is down, or we want no rules of this family for the rail: NULL.
+ * - gateway= should name a gateway (has_named_gateway()), but names none that the NIC can reach: a reason.
+ * - The rail should have a default route of its own, so it has a gateway: NULL.
+ * - A remote= of this family has no via: a reason.
+ * - This host is itself the gateway that gateway= names: NULL.
+ * - A route leads further; or the NIC has a finding address-unusable, whose cause may be the missing subnet that
+ *   why_no_room() would report: NULL. */
 static const char *why_no_gateway(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -106,8 +112,6 @@ static const char *why_no_gateway(const IbhSubject *about)
     }
     if (is_gateway_itself(about))
         return NULL;
-    /* Say nothing if a route leads further. Say nothing either if the NIC has a finding address-unusable, because the
-     * cause of that finding may be the missing subnet that why_no_room() would report. */
     if (leads_further(check, nic, family) ||
         ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL))
         return NULL;
@@ -134,19 +138,19 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
 {
     const IbhRoute *route = question->got.route;
     const IbhNic *nic = question->nic;
-    const gboolean is_near = route->gateway.family && ibh_nic_address_near(nic, &route->gateway);
+    const gboolean is_in_subnet = route->gateway.family && ibh_nic_address_near(nic, &route->gateway);
     const char *iface = nic->link->name;
     char ip[IBH_IP_STRLEN] = "ROUTER", prefix[IBH_PREFIX_STRLEN];
     g_autofree char *setting = NULL;
 
-    if (is_near)
+    if (is_in_subnet)
         ibh_ip_format(&route->gateway, ip);
     setting = route->dst.length ? g_strdup_printf("remote=%s via %s", ibh_prefix_format(&route->dst, prefix), ip)
                                 : g_strconcat("gateway=", ip, NULL);
     return ibh_remedy_advice("packets leave through %s; if the answers come in through %s, its rp_filter=1 "
                              "(arp=strict) drops the answers: set %s for %s in the configuration%s, or arp=auto",
                              ibh_check_link_name(check, route->ifindex), iface, setting, iface,
-                             is_near ? "" : ", with a ROUTER in one of its subnets");
+                             is_in_subnet ? "" : ", with a ROUTER in one of its subnets");
 }
 
 /* Sets words and severity of the subject, and the question's owner, for a packet that leaves through another NIC. If
@@ -161,8 +165,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    /* `says` is the rail's text (IbhFinding.says). With severity info, it appears as an exception in the rail's line of
-     * the report, and we give it only if the link of the route, or of its first next hop, is that of a candidate. */
+    /* `says` is the rail's text (IbhFinding.says). With severity info, the text is an exception in the rail's line of
+     * the report, and the rail gets this text only if the route, or its first next hop, leads through a candidate. */
     says = loses_answers              ? g_strdup_printf("%s: %s", way, why)
            : through && through->rank ? ibh_question_exception_text(check, question)
                                       : NULL;
@@ -178,11 +182,13 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
 }
 
 /* TRUE if the rail's packets to other networks leave through another NIC: by the main table, or by a foreign rule, such
- * as a VPN's, that comes before the rule for main or before the rail's own default. FALSE if another row has a finding
- * about the gateway. If the rail should have a default of its own, FALSE in two more cases: --apply has something to
- * do, which may change the way; or gateway= names a gateway, and then questions.c asks about the default. In all other
- * cases, walks one packet to a host that no rule or route names (the piece /0). The packet is from the first address of
- * the rail for which ibh_others_lead_out() is FALSE: foreign rules route what the skipped addresses send. */
+ * as a VPN's, that comes before the rule for main or before the rail's own default. To find out, walks one packet to a
+ * host that no rule or route names (the piece /0). The packet is from the rail's first address for which
+ * ibh_others_lead_out() is FALSE: foreign rules route what the skipped addresses send. FALSE without a walk if:
+ * - we want no rules of this family for the rail;
+ * - another row has a finding about the gateway;
+ * - the rail should have a default of its own, and --apply has something to do, which may change the way;
+ * - the rail should have a default of its own via gateway=, about which questions.c asks. */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -56,19 +56,19 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
                                       const IbhAddress *near)
 {
     const IbhRoute *route = question->got.route;
-    const gboolean same = ibh_trace_is_same_way(&question->got, ideal);
+    const gboolean is_ideal_way = ibh_trace_is_same_way(&question->got, ideal);
     const gboolean ideal_is_longer = near && ideal->route && ideal->route->dst.length > near->subnet.length;
 
     if (question->is_foreign) /* foreign rules route the packet, so they choose the gateway, too */
         return IBH_RIGHT;
-    /* A route without a gateway, or a multipath route, is right if its way is the ideal one. To the NIC's subnet, it is
-     * also right if the ideal way differs, unless the ideal way follows a longer prefix inside the subnet. */
+    /* A route without a gateway, or a multipath route, is right if its way is the ideal one. To the NIC's subnet, such
+     * a route is also right on another way, but not if a longer prefix inside the subnet decides in the ideal model. */
     if (route->gateway.family == AF_UNSPEC)
-        return same || (near && !ideal_is_longer) ? IBH_RIGHT : IBH_DOUBTFUL;
+        return is_ideal_way || (near && !ideal_is_longer) ? IBH_RIGHT : IBH_DOUBTFUL;
     if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway)) /* the gateway is this host itself */
         return IBH_WRONG;
     /* On another way than the ideal one, a gateway is doubtful, unless the gateway is the destination itself. */
-    if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
+    if (!is_ideal_way && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
     return IBH_RIGHT;
 }
@@ -87,7 +87,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
      * and sends the packet there directly. This is right if the destination is in the NIC's subnet. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
-    /* We leave the packet to foreign rules. Then an error route may refuse other networks, or a part of the NIC's
+    /* If we leave the packet to foreign rules, an error route may rightly refuse other networks, or a part of the NIC's
      * subnet. It is wrong to refuse the whole subnet, or to refuse the packet without an error route. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
@@ -99,8 +99,8 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
 
         /* We only note an error route to a part of a remote=: the route probably belongs to a program that uses this
          * part, such as a program for pods. But perhaps only packets of bound sockets meet the error route: for these,
-         * IPv4 ignores routes through other NICs, such as the route to another rail's subnet. If the same packet from a
-         * socket that is not bound is not refused, the grade is IBH_DOUBTFUL. */
+         * IPv4 ignores routes through other NICs, such as the route to another rail's subnet. If the ideal model routes
+         * the same packet from a socket that is not bound, the grade is IBH_DOUBTFUL. */
         lookup.bound = 0;
         return remote && ideal->route->dst.length > remote->prefix.length && ibh_fib_walk(check->ideal, &lookup).refused
                    ? IBH_NOTED
@@ -128,9 +128,9 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return IBH_NOTED;
     if (route->hops) /* a multipath route: at least some packets leave through another NIC */
         return IBH_DOUBTFUL;
-    /* We assume that somebody set a route through a NIC that is not a rail, or a route via a gateway, on purpose, and
-     * only note the route. But if a route through another rail to a part of the subnet has its gateway inside this
-     * part, the route leads onto that rail's link: judge it like a route without a gateway. */
+    /* We only note a route through a NIC that is not a rail, and a route via a gateway: probably, somebody set the
+     * route on purpose. There is one exception: a route through another rail to a part of the subnet, via a gateway
+     * inside this part, leads onto that rail's link. Judge such a route like a route without a gateway. */
     through = ibh_rails_nic(check->rails, route->ifindex);
     has_gateway_inside =
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
@@ -170,26 +170,28 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
-/* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send the traffic
- * to a wire: through a rail, or through another NIC, which we note. A longer prefix of the main table is right, through
- * any NIC. If the main table has no route to the subnet, or only a route with a shorter prefix, such as a default
- * route, we note that, too: the network manager chose so. But no manager chooses an error route, or a route that a
- * throw route hides (IbhTrace.thrown). If main has such a route, with any prefix but /0, we judge the traffic as if
- * main had a route to the subnet. */
+/* Grades traffic without a source address to a rail's subnet (that of `near`). For this traffic, the model `ideal` has
+ * the routes of main, and perhaps those of main=spread. The first of these cases that applies decides:
+ * - `ideal` has no route to the subnet, or only a route with a shorter prefix, such as a default route: we note that,
+ *   because the network manager chose so. But no manager chooses an error route, or a throw route that hides another
+ *   route (IbhTrace.thrown). If the error route or the hidden route has any prefix but /0, this case does not apply.
+ * - The traffic is refused: wrong, or only doubtful if `ideal` refuses the traffic, too.
+ * - A longer prefix than the subnet decides in `ideal`, and the traffic goes the same way: right, through any NIC.
+ * - Any other traffic should go to a wire: through a rail, or through another NIC, which we note. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
     const IbhTrace *got = &question->got;
-    const guint length = ideal->route ? ideal->route->dst.length : 0, own = near->subnet.length;
-    const gboolean has_route =
-        (ideal->route && length >= own) || (ideal->refused && length) || (ideal->thrown && ideal->thrown->dst.length);
+    const guint ideal_length = ideal->route ? ideal->route->dst.length : 0, subnet_length = near->subnet.length;
+    const gboolean has_route = (ideal->route && ideal_length >= subnet_length) || (ideal->refused && ideal_length) ||
+                               (ideal->thrown && ideal->thrown->dst.length);
     IbhGrade worst = IBH_RIGHT;
 
     if (!has_route)
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
-    if (length > own && ibh_trace_is_same_way(got, ideal))
+    if (ideal_length > subnet_length && ibh_trace_is_same_way(got, ideal))
         return IBH_RIGHT;
     if (!got->route->hops)
         return grade_unbound_hop(check, question, ideal, got->route->ifindex, &got->route->gateway);
@@ -219,10 +221,10 @@ static gboolean has_small_mtu(const IbhQuestion *question, const IbhTrace *ideal
     const IbhRoute *route = question->got.route;
     const IbhLink *link = question->nic->link;
     const guint32 mtu = route ? ibh_route_metric(route, RTAX_MTU) : 0,
-                  given = ideal->route ? ibh_route_metric(ideal->route, RTAX_MTU) : 0,
-                  own = (guint32)(question->lookup.to.family == AF_INET6 && link->mtu6 ? link->mtu6 : link->mtu);
+                  ideal_mtu = ideal->route ? ibh_route_metric(ideal->route, RTAX_MTU) : 0,
+                  nic_mtu = (guint32)(question->lookup.to.family == AF_INET6 && link->mtu6 ? link->mtu6 : link->mtu);
 
-    return mtu && mtu < (given ? given : own) && ibh_route_leads_through(route, link->ifindex) &&
+    return mtu && mtu < (ideal_mtu ? ideal_mtu : nic_mtu) && ibh_route_leads_through(route, link->ifindex) &&
            !ibh_route_is_ours(route) && !route->cached; /* the kernel learned the MTU of a cached route */
 }
 

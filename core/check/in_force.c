@@ -11,9 +11,9 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
     if (*text && !g_str_has_prefix(text, IBH_FILE_BEGINS))
         return NULL;
     files = g_strsplit(*text ? text + strlen(IBH_FILE_BEGINS) : text, IBH_FILE_BEGINS, -1);
-    /* Each element is the name of a file, then its lines. In IbhConfig.text, a newline stands before each line. For
-     * ibh_config_add(), a newline follows each line, so the last line needs one: without it, a blank last line would be
-     * lost. */
+    /* Each element is the name of a file, then the file's lines. In IbhConfig.text, a newline stands before each line.
+     * ibh_config_add() expects a newline after each line, so the last line gets one: without this newline, a blank last
+     * line would be lost. */
     for (char **file = files; *file; file++) {
         char *name_end = strchrnul(*file, '\n');
         g_autofree char *lines = *name_end ? g_strconcat(name_end + 1, "\n", NULL) : g_strdup("");

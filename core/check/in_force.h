@@ -13,7 +13,7 @@
  * the defaults. */
 IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
-/* Returns the configuration in force, which the caller frees, if it differs from `files`, the configuration in the
- * files; differences in comments and blank lines do not count. If `files` is NULL, the files are invalid, and any
- * configuration in force differs. Returns NULL if `files` is in force, or if the state has no valid configuration. */
+/* Returns the configuration in force, if `files`, the configuration in the files, differs; comments and blank lines do
+ * not count. If the files are invalid, `files` is NULL, and always differs. Returns NULL if `files` is in force, or if
+ * the state has no valid configuration. The caller frees the result. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup);

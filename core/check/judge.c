@@ -2,7 +2,7 @@
 /*
  * Makes the findings of --check in the order in which a report lists them: missing rails, and rails that have lost an
  * address family; each NIC, and whether its manager deletes our routes; packets; our rules and routes; managers that do
- * not call our hook; scripts with fixed routes. Most are made by asking the rows of rows.c. The findings about RDMA and
+ * not call our hook; scripts that route rails. Most findings come from the rows of rows.c. The findings about RDMA and
  * about sections of the configuration, and the finding not-in-force, are made elsewhere (cli/main_io.c).
  */
 #include "check/rows.h"
@@ -38,10 +38,10 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
-/* Judges the missing rails whose NIC is gone, or no longer has the status IBH_NIC_RAIL. Then, for each NIC, judges
- * whether it has lost an address family, and whether it is a rail that is down or has no carrier. If the manager leaves
- * the address on such a rail, the rail's NIC keeps the status IBH_NIC_RAIL: so the first loop skips the rail, although
- * check->missed may have it, too. */
+/* The first loop judges the missing rails whose NIC is gone, or no longer has the status IBH_NIC_RAIL. The second loop
+ * judges, for each NIC, whether the NIC has lost an address family, and whether the NIC is a rail that is down or has
+ * no carrier. Such a rail keeps the status IBH_NIC_RAIL while its manager leaves the address in place. check->missed
+ * may have this rail, too, so the first loop leaves it to the second. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -61,7 +61,7 @@ static void judge_missing(IbhSubject *about)
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
         /* ibh_known_describe() sets `down` for any NIC, and adds what check->missed remembers of the same hardware. The
-         * result says only whether the NIC is to be remembered. */
+         * returned value, which says whether to remember the NIC, does not matter here. */
         (void)ibh_known_describe(check->rails, nic, check->missed, FALSE, &down);
         down.link = nic->link;
         down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;

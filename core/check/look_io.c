@@ -47,8 +47,8 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
     return TRUE;
 }
 
-/* TRUE if a cached route can lead packets of a rail through another NIC. The route has to be to a host in the rail's
- * subnets or remote=, or to any host if gateway= is neither none nor auto. `of`: the rails (IbhRails) */
+/* TRUE if this cached route can lead packets of a rail through another NIC. The route has to be to a host in the rail's
+ * subnets or remote=, or to any host if gateway= is neither none nor auto. `of` has the rails (IbhRails). */
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 {
     const IbhRails *rails = of;
@@ -81,7 +81,6 @@ static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetli
     return TRUE;
 }
 
-/* Reads sysctls into the facts. */
 static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 {
     static const char *const protocols[] = {"ipv4", "ipv6"};
@@ -108,13 +107,13 @@ static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error)
 {
-    GArray *list = snapshot->neighbours;
+    GArray *neighbours = snapshot->neighbours;
 
     look_at_settings(rails, facts);
-    /* The list gets the entries of both families, and then the proxy entries of IPv4. */
-    g_array_set_size(list, 0);
+    /* `neighbours` gets the entries of both families, and then the proxy entries of IPv4. */
+    g_array_set_size(neighbours, 0);
     return look_into_tables(rails, snapshot, facts, netlink, error) && look_into_cache(rails, facts, netlink, error) &&
-           ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, list, error) &&
-           ibh_netlink_read_neighbours(netlink, AF_INET6, FALSE, list, error) &&
-           ibh_netlink_read_neighbours(netlink, AF_INET, TRUE, list, error);
+           ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, neighbours, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET6, FALSE, neighbours, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET, TRUE, neighbours, error);
 }

@@ -28,15 +28,15 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     const guint bits = ibh_ip_bits(&lookup->to);
     /* With RTM_F_FIB_MATCH, the answer is the matching route itself, with its prefix length. Without
      * RTM_F_LOOKUP_TABLE, IPv4 always reports main as the table. */
-    const guint match = RTM_F_FIB_MATCH | (ipv4 ? RTM_F_LOOKUP_TABLE : 0);
+    const guint match_flags = RTM_F_FIB_MATCH | (ipv4 ? RTM_F_LOOKUP_TABLE : 0);
     const struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family,
                                 .rtm_dst_len = (guint8)bits,
                                 .rtm_src_len = (guint8)bits,
-                                .rtm_flags = lookup->match ? match : 0};
+                                .rtm_flags = lookup->match ? match_flags : 0};
     g_autoptr(IbhMessage) message = ibh_message_new(RTM_GETROUTE, 0, &fixed, sizeof fixed);
     Answer answer = {.pool = netlink->pool};
     const IbhRoute *route = &answer.route;
-    g_autoptr(GError) local = NULL;
+    g_autoptr(GError) failure = NULL;
 
     /* Without a source, lookup->from has only zeros, which the kernel takes for no source. */
     nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
@@ -52,12 +52,12 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
 
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
-    if (!ibh_netlink_talk(netlink, message, on_answer, &answer, &local)) {
-        if (local->code == EIO || local->code == EBADMSG) { /* an error of netlink.c: no readable answer came */
-            g_propagate_error(error, g_steal_pointer(&local));
+    if (!ibh_netlink_talk(netlink, message, on_answer, &answer, &failure)) {
+        if (failure->code == EIO || failure->code == EBADMSG) { /* an error of netlink.c: no readable answer came */
+            g_propagate_error(error, g_steal_pointer(&failure));
             return FALSE;
         }
-        lookup->error = local->code; /* the kernel refuses the packet: an answer */
+        lookup->error = failure->code; /* the kernel refuses the packet: an answer */
         return TRUE;
     }
     ibh_route_resolve_nexthop(netlink, NULL, &answer.route);

@@ -45,8 +45,7 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
 /* Returns why the hook at `place` cannot run, or may not act when it runs; NULL if we see no reason. In a copy
- * (--sysfs), we do not judge SELinux. There, we also see no reason (NULL) if the path leads out of the copy, or if not
- * all users may read the file. */
+ * (--sysfs), we judge neither SELinux nor a hook that we may not look at (EXDEV). */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -54,7 +53,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     struct stat file;
     const int looked = ibh_tree_look(tree, place + 1, 0, &file);
 
-    if (looked < 0) /* EXDEV: the path leads out of the copy, or not all users may read the file */
+    if (looked < 0) /* EXDEV: the path leads out of the copy, or not all users may read the file there */
         return errno == EXDEV ? NULL : g_strdup_printf("%s: %s", place, g_strerror(errno));
     close(looked);
     if (!S_ISREG(file.st_mode) || !(file.st_mode & S_IXUSR) || !ibh_file_check_trusted(&file, place, NULL))
@@ -87,8 +86,8 @@ static Standing look_for(const IbhTree *tree, const char *format, ...)
     looked = ibh_tree_look(tree, place + 1, O_NOFOLLOW, &link);
     if (looked < 0)
         return NOTHING;
-    /* With "", readlinkat() reads the link that was looked at, and fails for anything but a link. `target` has room for
-     * the NUL of `mask`: if the link's text is longer than "/dev/null", `target` has another byte in that place. */
+    /* With "", readlinkat() reads the link that was looked at, and fails for anything but a link. `target` has one byte
+     * more than "/dev/null". If the link's text is longer, this byte is not NUL, so `target` and `mask` differ. */
     masked = readlinkat(looked, "", target, sizeof target) > 0 && memcmp(target, mask, sizeof mask) == 0;
     close(looked);
     return masked ? MASK : SOMETHING;
@@ -120,8 +119,8 @@ static gboolean is_enabled(const IbhTree *tree, const char *unit)
 
 /* If the service `unit` does not call hooks, sets the reason (`inactive`) and the remedy. Two kinds of services call
  * hooks:
- * - D-Bus starts NetworkManager's dispatcher on demand, by the dispatcher's `alias`, a link that exists only if the
- *   unit is enabled. So this service calls hooks if the link exists.
+ * - D-Bus starts NetworkManager's dispatcher on demand, via `alias`, a link that exists only if the unit is enabled. So
+ *   this service calls hooks if the link exists.
  * - A service without an alias (NULL) starts at boot, and calls hooks while it runs. While it runs, systemd keeps the
  *   link "invocation:UNIT".
  * If the service is enabled but does not run, also sets `will_start`, because the host may still be booting. If the
@@ -172,14 +171,15 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 
 /* ---- which manager configures a link ---- */
 
-/* Regular expressions for `says` below. NETWORKD is the beginning of two of them. It matches only if networkd manages
- * the link, and ends before the path of the link's .network file. NETPLAN matches only if netplan made that file, too.
- * MANAGED matches if NetworkManager manages the link; its group is the UUID of the connection, if the text has one. */
+/* Regular expressions for `says` below. NETWORKD is the beginning of two of them. NETWORKD matches only if networkd
+ * manages the link, and ends before the path of the link's .network file. NETPLAN matches only if, besides, netplan
+ * made that file. MANAGED matches if NetworkManager manages the link; its group is the UUID of the connection, if the
+ * text has one. */
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
 #define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
 #define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
-/* A name in Python's pickle format: an opcode; the length of the name (#), after the opcode 0x8c in one byte, after the
- * opcode X in four bytes, of which three are zero; then the name (@). */
+/* A name in Python's pickle format: an opcode, the length of the name (#), and the name (@). After the opcode 0x8c, the
+ * length has one byte; after the opcode X, the length has four bytes, of which the last three are zero. */
 #define PICKLED "(?:\\x8c#|X#\\x00{3})(@)"
 
 /* The first row whose file says that the manager configures the link wins. So the order of the rows matters:
@@ -272,20 +272,20 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     struct stat status;
     const int looked = ibh_tree_look(tree, path + 1, source == OF_ROOT ? 0 : O_NOFOLLOW, &status);
     GString *text = NULL;
-    gboolean counts;
+    gboolean is_accepted;
 
     if (looked < 0)
         return NULL;
-    counts = S_ISREG(status.st_mode);
+    is_accepted = S_ISREG(status.st_mode);
     if (source == OF_ROOT)
-        counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
+        is_accepted = is_accepted && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
     /* What an administrator writes belongs to root or, in a copy (--sysfs), perhaps to our user. We do not judge the
      * files of other users. */
     if (source == OF_HAND || source == OF_HAND_HOOK)
-        counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
+        is_accepted = is_accepted && (status.st_uid == 0 || status.st_uid == geteuid());
     if (source == OF_HAND_HOOK)
-        counts = counts && (status.st_mode & S_IXUSR);
-    if (counts)
+        is_accepted = is_accepted && (status.st_mode & S_IXUSR);
+    if (is_accepted)
         text = ibh_file_take(looked, path, NULL);
     *ret_public = text && ibh_file_is_public(looked);
     close(looked);

@@ -154,7 +154,7 @@ static void say_consequence(IbhSubject *about)
 }
 
 /* Always TRUE: the row's scope, IBH_OF_MISSED + IBH_LACKS_ADDRESS, is for missing rails whose NIC has no address. If
- * the manager of the NIC is known, the remedy is to look for the reason there. */
+ * the manager of the NIC is known, the remedy is to look for the reason in the manager's configuration. */
 gboolean ibh_missed_lacks_address(IbhSubject *about)
 {
     const IbhManager *manager =

@@ -10,12 +10,12 @@
  * with IBH_IS_THERE. A NIC should be a rail if it is a known rail that is not forgotten (IBH_FORGOTTEN), or if it has a
  * section of its own with manage=yes. An entry that comes from a section alone has no slot, hardware or addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
-/* Returns the same list, but looks in sysfs whether hardware that seems to be gone is elsewhere (IBH_ELSEWHERE;
+/* Returns the same list, but checks in sysfs whether hardware that seems to be gone is elsewhere (IBH_ELSEWHERE;
  * missing_io.c). The configuration is for the network namespace of process 1, so in any other namespace the list has no
  * entries with IBH_NO_SUCH_NIC. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
-/* FALSE if the rail is there, is forgotten, is elsewhere, or was taken down on purpose. */
+/* FALSE if the rail is there, is forgotten, was taken down on purpose, or is elsewhere. */
 gboolean ibh_missing_is_fault(IbhMissing missing);
 /* "its link has no carrier", for the end of a sentence; NULL for a rail that is there or forgotten. */
 const char *ibh_missing_text(IbhMissing missing);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* TRUE if a driver uses the PCI device in the rail's slot, perhaps for a pod or a virtual machine. If the slot is
- * unknown or not on PCI, TRUE if the rail's RDMA device exists. */
+/* If the rail's slot is unknown or not on PCI, TRUE if the rail's RDMA device exists. Otherwise, TRUE if a driver uses
+ * the PCI device in the slot, perhaps for a pod or a virtual machine. */
 static gboolean is_elsewhere(const char *sysfs, const IbhKnownRail *known)
 {
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
@@ -25,7 +25,7 @@ GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const c
         if (one->why == IBH_IS_GONE && is_elsewhere(sysfs, one))
             one->why = IBH_ELSEWHERE;
         if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
-            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is for process 1's namespace */
+            IBH_REMOVE(IbhKnownRail, one, missed);
     }
     return missed;
 }

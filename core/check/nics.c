@@ -66,8 +66,9 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
  * a kept NIC is to correct the configuration first. The rules and routes of a kept NIC stand, so the text does not say
  * that the NIC is not a rail.
  *
- * These NICs share one finding, whose command ends all holds, if three things are true: the user asks about all NICs;
- * no NIC is a rail; and either all of these NICs are kept, or none is. Otherwise each of them has its own finding. */
+ * All NICs of this status share one finding, whose command ends all holds, if three things are true: the user asks
+ * about all NICs; no NIC is a rail; and either all NICs of this status are kept, or none is. Otherwise each NIC has its
+ * own finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;

@@ -11,8 +11,8 @@
 #include <linux/rtnetlink.h>
 
 /* TRUE if the finding about our own rules, routes and values should not count this operation as a fault. `nic` is the
- * NIC of the operation; NULL if there is none. TRUE if the plan changes a rail's sysctl only for a moment, and the
- * present value is right. Also TRUE if another finding is about the cause, in one of these cases:
+ * NIC of the operation; NULL if there is none. In all of these cases but the first, another finding is about the cause:
+ * - The plan changes a rail's sysctl only for a moment, and the present value is right.
  * - The NIC is a rail that is down or has lost its addresses of the operation's family, and the operation removes what
  *   is left.
  * - The NIC is not a rail, and one of these is true: it is blocked, it is the NIC of a missing rail, or it has a
@@ -100,7 +100,6 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
     return hit;
 }
 
-/* TRUE if a rule of ours leads to this table. */
 static gboolean has_rule_to(const IbhCheck *check, guint32 table)
 {
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
@@ -110,8 +109,8 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
     return FALSE;
 }
 
-/* Returns a new route of this family in the main table; NULL if there is none. We take a route via a gateway through
- * this NIC for new if a fault adds or replaces a route of ours with the same prefix and gateway; the first such fault
+/* Returns a new route of this family in the main table; NULL if there is none. A route via a gateway through this NIC
+ * counts as new if a fault adds or replaces a route of ours with the same prefix and gateway; the first such fault
  * decides. But a default route that D lacks is not new if our rules lead to D already: then D had a copy of the route,
  * and somebody deleted the copy. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic, int family)
@@ -131,7 +130,6 @@ static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wr
     return NULL;
 }
 
-/* TRUE if the NIC has a rule of ours. */
 static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
@@ -237,7 +235,7 @@ void ibh_check_judge_ours(IbhSubject *about)
     const IbhCheck *check = about->check;
     g_autoptr(GPtrArray) wrong = g_ptr_array_new();
     g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit);
-    g_autoptr(GString) names = g_string_new(NULL);
+    g_autoptr(GString) options = g_string_new(NULL);
     g_autofree char *said = NULL;
     IbhOpType type = IBH_OP_ROUTE_DEL; /* the greatest that a fault can have; the smallest is the most important */
     gboolean is_right = TRUE, has_held = FALSE, is_of_host = FALSE;
@@ -270,7 +268,7 @@ void ibh_check_judge_ours(IbhSubject *about)
         if (has_held && !is_of_host) {
             g_autofree char *name = ibh_text_shell_word(nic->link->name);
 
-            g_string_append_printf(names, " --iface %s", name);
+            g_string_append_printf(options, " --iface %s", name);
         }
         is_right &= hit.is_right;
         if (!worst.nic || (hit.astray && !worst.astray))
@@ -280,7 +278,7 @@ void ibh_check_judge_ours(IbhSubject *about)
     ibh_subject_say(about, "said=%s\nn=%u\ns=%s\napply=%s%s", said, wrong->len, wrong->len == 1 ? "" : "s",
                     has_held && is_of_host ? "sudo ib-hook --apply, which also ends the hold of each NIC"
                                            : "$ ib-hook --apply",
-                    names->str);
+                    options->str);
     about->iface = "";
     finding = ibh_subject_ask(about, IBH_OF_PLAN + (int)type);
     IBH_EACH (const Hit, hit, hits) {

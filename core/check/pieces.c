@@ -173,8 +173,8 @@ IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix
         else
             high = middle;
     }
-    /* In the order, a shorter prefix with the same first address comes before `prefix`. So a piece that has its first
-     * address in `prefix` is inside as a whole. */
+    /* In the order, a shorter prefix with the same first address comes before `prefix`. So from that place on, a piece
+     * that has its first address in `prefix` is inside as a whole. */
     while (high < check->pieces->len && ibh_prefix_contains(prefix, &pieces[high].prefix.ip))
         high++;
     *ret_end = pieces + high;

@@ -112,12 +112,14 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* Adds a question, with its trace, and returns a copy. The kernel is asked about the first packet of each class. Two
- * questions are in one class if they have the same kind, NIC, family and `bound` (IbhLookup), and if the same rule and
- * route decide, after the same first goto and the same rules that only the kernel can evaluate. All our rules with one
- * priority and table count as one rule. Replies are in one class only if their requests are in one class: `request` is
- * the representative of the request, + 1; 0 for a packet that is no reply. If there are IPv6 routes with a source
- * prefix ("from"), which only the kernel can follow, each IPv6 packet is a class of its own. */
+/* Adds a question, with its trace, and returns a copy. The kernel is asked about the first packet of each class. If
+ * there are IPv6 routes with a source prefix ("from"), which only the kernel can follow, each IPv6 packet is a class of
+ * its own. Other questions are in one class if these things are the same:
+ * - the kind, the NIC, the family, and `bound` (IbhLookup);
+ * - the rule that decides (all our rules with one priority and table count as one rule), the first goto, the route, and
+ *   the set of rules on the way that only the kernel can evaluate;
+ * - for replies, the class of the request: `request` is the representative of the request, + 1; 0 for a packet that is
+ *   no reply. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
@@ -160,17 +162,17 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
                             .is_foreign = ibh_nic_leaves_to_others(nic, address, &piece->host),
                             .link_length = link_length,
                             .lookup = {.from = address->local, .to = piece->host}};
-    IbhQuestion back = question;
+    IbhQuestion reply = question;
     const IbhRoute *route;
 
     question = add_question(check, question, 0);
     route = question.got.route;
-    back.kind = IBH_ASK_ARRIVES;
-    back.lookup = (IbhLookup){.from = piece->host, .to = address->local, .iif = ifindex};
+    reply.kind = IBH_ASK_ARRIVES;
+    reply.lookup = (IbhLookup){.from = piece->host, .to = address->local, .iif = ifindex};
     /* No host answers from a broadcast or multicast address. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
         route->type == RTN_UNICAST && ibh_route_leads_through(route, ifindex))
-        add_question(check, back, question.representative + 1);
+        add_question(check, reply, question.representative + 1);
     question.lookup.bound = ifindex;
     if (check->asks_bound && !(route && route->type == RTN_LOCAL))
         add_question(check, question, 0);
@@ -228,8 +230,8 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
  * local has them (ibh_address_is_in_local()):
  * - `from` itself;
  * - an address of one other rail; if a rule comes before the rule for table local, an address of every other rail;
- * - each address of a NIC that is not a rail, if the NIC is usable and has no master, and the address has a subnet and
- *   lies in a zone.
+ * - each served address of a NIC that is not a rail, if the NIC is usable and has no master, and the address has a
+ *   subnet and lies in a zone.
  * Single addresses of NICs that are not candidates, such as lo, are pieces, so ask_zone() asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {

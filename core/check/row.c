@@ -49,9 +49,9 @@ static IbhFinding *find_message(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
-/* Adds the finding of a row. But if about->finding is set, or if there is a finding with which the row's finding is
- * merged (IbhRow.owner), adds the subject's interfaces to that finding instead. In the latter case, if the severity for
- * this subject is worse, the finding also gets this severity and the row's remedy. Returns the finding. */
+/* Adds the finding of a row. But if about->finding is set, adds the subject's interfaces to that finding instead. If
+ * the row's finding is merged with an earlier one (IbhRow.owner), adds the interfaces to the earlier finding; and if
+ * the severity for this subject is worse, the new severity and remedy replace the earlier ones. Returns the finding. */
 static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";

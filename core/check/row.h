@@ -43,7 +43,7 @@ typedef enum {
     IBH_OF_NETDEV,     /* port, netdev */
     IBH_OF_MISSING_RAILS,
     IBH_OF_MORE_RAILS,
-    IBH_OF_PLAN,                                       /* this + the IbhOpType of the worst fault (ours.c) */
+    IBH_OF_PLAN,                                       /* this + the IbhOpType of the most important fault (ours.c) */
     IBH_OF_MISSED = IBH_OF_PLAN + IBH_OP_NEIGH_DEL + 1 /* missed; the scope is this + missed->why */
 } IbhRowScope;
 

@@ -171,7 +171,7 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
 /* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and has no finding mode-mtu
  * about its IPv6 MTU. (Such a finding has the NIC's name as its owner; a finding mode-mtu about RDMA has no owner.) A
  * router's advertisement may lower the IPv6 MTU of all NICs on the wire: then these MTUs do not differ, and no NIC has
- * such a finding. All rails whose IPv6 MTUs are equal, and whose links' MTUs are equal, share one finding. */
+ * a finding mode-mtu. All rails whose IPv6 MTUs are equal, and whose links' MTUs are equal, share one finding. */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link;

@@ -132,38 +132,38 @@ typedef struct {
     gboolean by_device;  /* it has "dev" before the NIC's name or a variable, or it has an address of the NIC as the
                             preferred source of a route ("src"); or it is a [Route] section in the NIC's own file */
     const char *table;   /* the word that names the table of the rule or route that the line adds. "": not known, so
-                            any table. NULL: the line does not count, because it only deletes or shows, or because it
-                            is not in a file of netplan and names no table except main or local */
+                            any table. NULL: the line does not count. Either it only deletes or shows; or it is not in
+                            a file of netplan, and names no table other than main and local */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. In netplan's files, the table is usually on another line than the
- * address. So a line of netplan that names no table except main or local has the table "". */
+ * address. So a line of netplan that names no table other than main and local has the table "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
     static const char *const sources[] = {"from", "From", NULL};
     static const char *const preferred[] = {"src", "PreferredSource", NULL};
     static const char *const tables[] = {"table", "lookup", "Table", NULL};
-    static const char *const kernels[] = {"main", "254", "local", "255", NULL};
+    static const char *const kernel_tables[] = {"main", "254", "local", "255", NULL};
     static const char *const adding[] = {"add", "a", "append", "replace", "change", NULL};
     static const char *const not_adding[] = {"del", "delete", "show", "list", "flush", "get", NULL};
     Saying saying = {.table = is_netplan ? "" : NULL};
-    gboolean adds = FALSE, does_other = FALSE;
+    gboolean adds = FALSE, deletes_or_shows = FALSE;
 
     for (; *words; words++) {
         adds |= g_strv_contains(adding, *words);
-        does_other |= g_strv_contains(not_adding, *words);
+        deletes_or_shows |= g_strv_contains(not_adding, *words);
         if (!words[1])
             break;
         saying.by_address |= g_strv_contains(sources, *words) && is_address_of(words[1], rails, nic);
         saying.by_device |=
             g_str_equal(*words, "dev") && (words[1][0] == '$' || g_str_equal(words[1], nic->link->name));
         saying.by_device |= g_strv_contains(preferred, *words) && is_address_of(words[1], rails, nic);
-        if (g_strv_contains(tables, *words) && !g_strv_contains(kernels, words[1]))
+        if (g_strv_contains(tables, *words) && !g_strv_contains(kernel_tables, words[1]))
             saying.table = words[1];
     }
     /* A line that only deletes or shows adds nothing. A line without any of these verbs is configuration, so it counts
      * as adding. */
-    if (does_other && !adds)
+    if (deletes_or_shows && !adds)
         saying.table = NULL;
     return saying;
 }
@@ -193,11 +193,11 @@ static void script_line_clear(gpointer data)
     g_strfreev(((Line *)data)->words);
 }
 
-/* Splits a script without its comments into lines (Line), and returns the lines. Puts their texts into `ret_texts`,
- * which the caller frees after the last use of the lines. A backslash at the end of a line joins this line and the
- * next. In files of systemd-networkd, each section counts as one line. In netplan's files, "from" below
+/* Removes the comments of a script, splits the rest into lines (Line), and returns the lines. Puts their texts into
+ * `ret_texts`, which the caller frees after the last use of the lines. A backslash at the end of a line joins this line
+ * and the next. In files of systemd-networkd, each section counts as one line. In netplan's files, "from" below
  * "routing-policy:" is the source of a rule, but "from" below "routes:" is the preferred source of a route; so we
- * replace "from" below "routes:" by "". */
+ * replace "from" below "routes:" with "". */
 static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *ret_texts)
 {
     /* A comment begins with "#" at the start of a line or after a blank or ";", or with ";" at the start of a line. */
@@ -213,7 +213,7 @@ static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *
     for (char **text = *ret_texts; *text; text++, number++) {
         Line line = {.number = number, .text = *text};
 
-        /* Replace the line breaks, and the backslashes before them, by blanks. `number` goes on counting the lines. */
+        /* Replace each line break, and a backslash before it, with a blank. `number` goes on counting the lines. */
         for (char *at = strchr(*text, '\n'); at; at = strchr(at, '\n'), number++) {
             *at = ' ';
             if (at > *text && at[-1] == '\\')
@@ -231,8 +231,8 @@ static GArray *split_lines(const IbhScript *script, gboolean is_netplan, GStrv *
     return lines;
 }
 
-/* Returns the tables to which lines of a script lead an address of a rail, as a set of texts "IFINDEX TABLE": the index
- * of the rail, and Saying.table. The caller frees the set. */
+/* Returns the tables to which lines of a script lead an address of a rail, as a set of texts "IFINDEX TABLE": the
+ * ifindex of the rail, and Saying.table. The caller frees the set. */
 static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, gboolean is_netplan)
 {
     GHashTable *led = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

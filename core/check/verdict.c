@@ -94,15 +94,15 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
     const guint n_findings = check->findings->len;
     IbhFinding *finding;
 
-    /* Without an owner, `why` is "". If a rule decides nevertheless, the route of the packet is ours; or the rule has
-     * the priority IBH_PRIORITY_MAIN or a higher number, and refuses the packet. */
+    /* Without an owner, `why` is "". A rule that decides nevertheless leads to a route of ours, such as that of
+     * main=spread; or it has the priority IBH_PRIORITY_MAIN or a higher number, and refuses the packet. */
     finding = ibh_check_add_finding(check, NULL, choose_code(check, question), owner, choose_remedy(check, question),
                                     "%s: %s", what,
                                     why[0]               ? why
                                     : question->got.rule ? "the main table has no route there"
                                                          : "no rule leads there");
     /* Another owner in the same words, such as the same rule of the other family, has this finding already. That
-     * owner's packet is at least as bad, so its severity and fix stay. */
+     * owner's packet is at least as bad, so the finding's severity and fix stay. */
     if (check->findings->len == n_findings)
         return finding;
     finding->severity = severities[question->grade];
@@ -114,8 +114,8 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
     return finding;
 }
 
-/* Adds one finding for one owner. Its message is about the worst packet. Each NIC from which packets of this owner
- * leave gets a text of its own, about the worst of these packets. */
+/* Adds one finding for one owner. Its message is about the worst packet. Each NIC whose addresses send packets of this
+ * owner to other hosts (IBH_ASK_LEAVES) gets a text of its own, about the worst of these packets. */
 static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
 {
     IbhFinding *finding = add_packet_finding(check, worst);
@@ -176,8 +176,8 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question, const I
                           answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
-/* Adds a finding: the NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds
- * none if the group of the NIC's link is our mark, because this group is the cause then; or if --apply will change
+/* Adds a finding: the NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds no
+ * finding in two cases: the group of the NIC's link is our mark, so the group is the cause; or --apply will change
  * rp_filter. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
@@ -262,9 +262,12 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
-/* TRUE if the kernel's answer comes from main, we have read no route of main in this family except cached ones (main
- * has too many), and main rightly decides: the host is outside of the rail's subnets, and the prefix of main's route is
- * longer than that of the rail's remote= for the host or, without such a remote=, longer than 0. */
+/* TRUE if main rightly decides, and has too many routes to be read:
+ * - We have read no route of main in this family, except cached ones.
+ * - The kernel's answer comes from main.
+ * - The host is outside of the rail's subnets.
+ * - The prefix of main's route is longer than that of the rail's remote= for the host; without such a remote=, it is
+ *   longer than 0. */
 static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhIp *to = &question->lookup.to;
@@ -304,7 +307,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
         return;
     }
     /* If the kernel does not agree with the walk, the kernel's route counts, provided that we have read it. But if the
-     * walk delivers the packet to this host, the kernel should, too, and its route does not count. */
+     * walk delivers the packet to this host, the kernel should, too, and the kernel's route does not count. */
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 
@@ -364,7 +367,7 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     /* Skip a rule that has a finding already, usually as the owner of a packet. */
     if (ibh_findings_find(check->findings, "foreign-rule", NULL, text))
         return;
-    /* `met` is the rule as such a packet would meet it: what these selectors ask for is there. */
+    /* `met` is the rule without the selectors that such a packet fulfils. */
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
         IbhFinding *finding;

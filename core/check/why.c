@@ -167,8 +167,9 @@ char *ibh_op_why(const IbhRails *rails, const IbhOp *op)
     case IBH_OP_NEIGH_DEL:
         return g_strdup_printf("nothing leaves through %s now", name);
     case IBH_OP_ANNOUNCE:
-        /* An address is announced from its own NIC. But if no rule of ours and no foreign rule routes the address, main
-         * uses another NIC for the subnet, and that NIC answers ARP for the address, then that NIC announces it. */
+        /* An address is announced from its own NIC. Another NIC announces the address if three things are true: no rule
+         * of ours and no foreign rule routes the address; main uses the other NIC for the subnet; and the other NIC
+         * answers ARP for the address. */
         owner = ibh_rails_owner(rails, &op->ip);
         if (nic != (owner ? owner : ibh_rails_holder(rails, &op->ip)))
             return g_strdup_printf("main uses %s for its subnet", name);

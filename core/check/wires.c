@@ -23,10 +23,12 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
 
 /* ---- addresses ---- */
 
-/* TRUE if a rail serves this address (ibh_rails_owner()), this rail is not this NIC, and peers may learn the hardware
- * address of either NIC. They may learn that of this NIC if this NIC is a rail, too. If it is no rail, they may learn
- * it if it is up, has the rail's link type, and is neither lo, a dummy nor a point-to-point link; then the finding is a
- * warning. FALSE for a NIC in a VRF: the kernel keeps the route to its address in the table of the VRF. */
+/* TRUE if a rail other than this NIC serves the address (ibh_rails_owner()), and peers may learn the hardware address
+ * of either NIC. Peers may learn that of this NIC in two cases:
+ * - This NIC is a rail, too.
+ * - This NIC is not a rail, but is up, has the link type of that rail, and is neither lo, a dummy nor a point-to-point
+ *   link. Then the finding is a warning.
+ * FALSE for a NIC in a VRF: the kernel keeps the route to the NIC's address in the table of the VRF. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -287,8 +289,9 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
 /* ---- who answers ARP for whom, on the rails' wire ---- */
 
 /* TRUE if the kernel's ARP sees the requests that come in through this NIC, and finds the addresses of this host for
- * which they ask. Whether it then answers depends on sysctls, which the callers check. For a NIC in a VRF, it finds the
- * addresses outside of the VRF only if the rule for table local is the first, and so comes before the rule for VRFs. */
+ * which they ask. Whether it then answers depends on sysctls, which the callers check. For a NIC in a VRF, ARP finds
+ * the addresses outside of the VRF only if the rule for table local is the first, and so comes before the rule for
+ * VRFs. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *link = nic->link;
@@ -338,9 +341,10 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 }
 
 /* TRUE if the NIC is on the wire of another NIC that is a rail, and answers ARP for all addresses of this host. FALSE
- * for a rail without arp=keep, whose values ib-hook sets; if the administrator's rp_filter is 1, because the kernel
- * then drops requests whose answer would leave through another NIC; and for a NIC that must be silent, because --apply
- * silences it. */
+ * in these cases:
+ * - The NIC is a rail without arp=keep: ib-hook sets its values.
+ * - The administrator's rp_filter is 1: the kernel drops requests whose answer would leave through another NIC.
+ * - The NIC must be silent: --apply silences the NIC. */
 gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -367,8 +371,8 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 /* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC,
  * and IP packets from the address would reach the peer that asks. With arp_filter, a NIC answers only if these packets
  * leave through the NIC itself. With a strict rp_filter, the kernel drops the request if these packets leave through
- * another NIC. If the subnet has no piece to ask about, or if a multipath route decides, we assume that the NIC
- * answers. */
+ * another NIC. We assume that the NIC answers if the subnet has no piece to ask about, or if the packets take a
+ * multipath route whose first NIC reaches the peer. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {
@@ -391,7 +395,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
 }
 
 /* TRUE if a rail without arp=keep would answer ARP for the address with the administrator's sysctl values, but no NIC
- * answers with the present values, and no rail would with those that we want. */
+ * answers with the present values, and no rail would answer with the values that we want. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;

@@ -27,7 +27,7 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
  * - The NIC is not one of the trial's interfaces.
  * - An --undo after the beginning of the trial holds the NIC.
  * - At a later attempt to go back: --undo or --apply has decided about the NIC since the first attempt.
- * - At a later attempt: the NIC did not concern the first attempt (`concerns` in ibh_trial_remember()). */
+ * - At a later attempt: the first attempt did not cover the NIC (`is_covered` in ibh_trial_remember()). */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -38,9 +38,8 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
     /* --apply ended the NIC's hold. So a hold that the first attempt to go back finds is from a later --undo. */
     if (!trial->tried)
         return is_held ? NULL : then;
-    /* The first attempt held the NIC again if the NIC was held before the trial, and kept it otherwise. If that has
-     * changed, a later --undo or --apply has decided. (A NIC that did not concern the first attempt was neither held
-     * again nor kept.) */
+    /* The first attempt held each NIC that it covered and that was held before the trial, and kept the other NICs that
+     * it covered. So a NIC that is in another state now was not covered, or a later --undo or --apply has decided. */
     if (is_held)
         return ibh_names_have(trial->then->state->holds, then->name) ? then : NULL;
     return ibh_names_have(now->state->kept, link->name) ? then : NULL;
@@ -48,7 +47,7 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
 /* ---- what stood before ---- */
 
-/* TRUE if the plan that takes the trial back may change the NIC's rules and routes. FALSE for NULL. */
+/* TRUE if the plan that takes the trial back may change the NIC's rules and routes. FALSE if `nic` is NULL. */
 static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
 {
     const IbhWantedNic *one = ibh_wanted_nic(wanted, nic);
@@ -67,11 +66,11 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
     return TRUE;
 }
 
-/* TRUE if the plan that takes the trial back may change the rules and routes of main=spread. These rules and routes
- * belong to all rails of a subnet, so the trial has to decide about each of these rails. The kernel refuses to add
- * a multipath route with a dead hop, or with a hop through a NIC that is down. So if a route of main=spread, from
- * before the trial or present, has a hop that is marked dead, or whose NIC is down now, the plan leaves main=spread
- * alone. */
+/* TRUE if the plan that takes the trial back may change the rules and routes of main=spread. Two things must then be
+ * true of each route of main=spread, from before the trial or present:
+ * - The trial decides about each NIC of the route, because the route belongs to all rails of a subnet.
+ * - No hop is marked dead, and the NIC of each hop is up: the kernel refuses to add a multipath route with a dead hop,
+ *   or with a hop through a NIC that is down. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -93,26 +92,29 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
     return TRUE;
 }
 
-/* TRUE if the kernel would accept this route from before the trial. The kernel refuses a route if its NIC is gone or
- * down, if this host does not have its source address, or if its gateway is an address of this host. It also refuses a
- * gateway that is not on link. A gateway is on link (`is_near`) in four cases: the route has the flag onlink; the
- * gateway is an fe80:: address; a subnet of the NIC contains the gateway; or, before the trial, the same table had an
- * on-link route of ours through the NIC, to a prefix that contains the gateway. */
+/* TRUE if the kernel would accept this route from before the trial. The kernel refuses a route if the NIC is gone or
+ * down, if this host lacks the source address of the route, or if the gateway is an address of this host or is not on
+ * link. A gateway is on link in four cases:
+ * - The route has the flag onlink.
+ * - The gateway is an fe80:: address.
+ * - A subnet of the NIC contains the gateway.
+ * - Before the trial, the same table had an on-link route of ours through the NIC, to a prefix that contains the
+ *   gateway. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
-    gboolean is_near = route->gateway.family == AF_UNSPEC || route->onlink || ibh_ip_is_fe80(&route->gateway);
+    gboolean is_on_link = route->gateway.family == AF_UNSPEC || route->onlink || ibh_ip_is_fe80(&route->gateway);
 
     if (!nic || !(nic->link->flags & IFF_UP) ||
         (route->src.family != AF_UNSPEC && !ibh_rails_holder(wanted->rails, &route->src)) ||
         (route->gateway.family != AF_UNSPEC && ibh_rails_is_own_gateway(wanted->rails, nic, &route->gateway)))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses)
-        is_near |= ibh_prefix_contains(&address->subnet, &route->gateway);
-    IBH_EACH (const IbhRoute, way, trial->then->routes)
-        is_near |= ibh_route_is_ours(way) && way->table == route->table && way->ifindex == route->ifindex &&
-                   way->gateway.family == AF_UNSPEC && ibh_prefix_contains(&way->dst, &route->gateway);
-    return is_near;
+        is_on_link |= ibh_prefix_contains(&address->subnet, &route->gateway);
+    IBH_EACH (const IbhRoute, other, trial->then->routes)
+        is_on_link |= ibh_route_is_ours(other) && other->table == route->table && other->ifindex == route->ifindex &&
+                      other->gateway.family == AF_UNSPEC && ibh_prefix_contains(&other->dst, &route->gateway);
+    return is_on_link;
 }
 
 /* TRUE if no wanted route would take the place of this route (ibh_route_same_place()), and if the route is used by a
@@ -177,8 +179,8 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
  * value that the administrator has set since then stays. The present value comes from us in three cases:
  * - We set it, and saved the administrator's value (IbhNic.base).
  * - The --apply that began the trial set it.
- * - The state from before the trial has it as the administrator's value. Then we have put it back since; or the
- *   administrator's value was lost, and the state has our value in its place (IbhSavedSysctl). */
+ * - The present value is the administrator's value in the state from before the trial. Then a run has restored the
+ *   administrator's value since; or that value was lost, and the state has our value in its place (IbhSavedSysctl). */
 static void want_values(const IbhTrial *trial, const IbhLink *before, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;
@@ -269,12 +271,12 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         const IbhLink *link = nic->link, *then = find_trial_link(trial, now, link);
-        gboolean concerns = nic->rank && nic->status != IBH_NIC_UNMANAGED;
+        gboolean is_covered = nic->rank && nic->status != IBH_NIC_UNMANAGED;
 
-        /* A NIC that the --apply changed counts even if it is no candidate, for instance without RDMA modules. */
+        /* A NIC that the --apply changed is covered even if it is no candidate, for instance without RDMA modules. */
         IBH_EACH_POINTER (const IbhOp, op, trial->made)
-            concerns |= ibh_op_what(op) != IBH_PEERS && op->ifindex == link->ifindex;
-        if (!concerns || !then)
+            is_covered |= ibh_op_what(op) != IBH_PEERS && op->ifindex == link->ifindex;
+        if (!is_covered || !then)
             continue;
         restore_memory(trial, now, link, state);
         if (ibh_names_have(trial->then->state->holds, then->name))

@@ -15,15 +15,17 @@ typedef struct {
 } IbhTrial;
 
 /* Returns the plan that restores our rules and routes from before the trial, and the old values of those sysctls whose
- * present value is ours. Of the trial's NICs, the plan leaves three kinds alone: NICs whose netdev is new since the
- * trial began, for example because a driver restarted; NICs that an --undo after the beginning of the trial holds; and,
- * after the first attempt to take the trial back, NICs about which --undo or --apply has decided since that attempt, or
- * that did not concern it (see ibh_trial_remember()). If an address came during the trial, our present rules for the
- * address stay, and so do the routes that these rules use. */
+ * present value is ours. The plan leaves three kinds of the trial's NICs alone:
+ * - NICs whose netdev is new since the trial began, for example because a driver restarted.
+ * - NICs that an --undo after the beginning of the trial holds.
+ * - After the first attempt to take the trial back: NICs about which --undo or --apply has decided since that attempt,
+ *   and NICs that ibh_trial_remember() did not cover at that attempt.
+ * If an address came during the trial, our present rules for the address stay, and so do the routes that these rules
+ * use. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
-/* Updates `state` after that plan. Of the trial's NICs that the plan does not leave alone, this concerns the candidates
- * without manage=no, and the NICs that the --apply changed. For such a NIC, `state` gets back what it remembered of the
- * NIC before the trial: its table, and its known rail. If the NIC was held before the trial, it is held again;
- * otherwise, it is kept from now on. The first attempt also holds the name of each NIC of the trial that was held
- * before the trial, and that is gone now or has a new netdev. */
+/* Updates `state` after that plan. Covers a NIC of the trial if the plan does not leave the NIC alone, and the NIC is a
+ * candidate without manage=no or was changed by the --apply. `state` then gets back the NIC's table and known rail from
+ * before the trial. If the NIC was held before the trial, `state` holds it again, and otherwise keeps it from now on.
+ * The first attempt also holds the name of each NIC of the trial that was held before the trial, and that is gone now
+ * or has a new netdev. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state);

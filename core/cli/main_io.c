@@ -23,8 +23,8 @@ typedef struct {
     GString *out;    /* the text for standard output; run.warnings has the text for standard error */
 } Command;
 
-/* Appends a report to `out`. The caller has set the members of `report` that only its action has. Returns the exit
- * status: --show succeeds whatever it finds. */
+/* Appends a report to `out`. The caller has set the members of `report` that differ between actions. Returns the exit
+ * status, which for --show does not depend on findings. */
 static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
@@ -346,7 +346,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch_run(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else {
-        const gsize warned = warnings->len;
+        const gsize before = warnings->len;
 
         status = act(&options, out, warnings);
         /* A problem may be gone a moment later. So if --check finds a problem, check once more after a moment, and
@@ -354,13 +354,13 @@ int main(int argc G_GNUC_UNUSED, char **argv)
         if (options.action == IBH_ACTION_CHECK && status == IBH_EXIT_FINDINGS) {
             g_usleep(MOMENT);
             g_string_truncate(out, 0);
-            g_string_truncate(warnings, warned);
+            g_string_truncate(warnings, before);
             status = act(&options, out, warnings);
         }
     }
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
-    /* If the text is larger than stdio's buffer, fputs() has written a part of it: ferror() tells if that failed. */
+    /* If the text is larger than stdio's buffer, fputs() has written a part: ferror() tells if fputs() failed. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("ib-hook: cannot write to standard output\n", stderr);
         status = IBH_EXIT_SYSTEM; /* even if the report has findings, because nobody can read it */

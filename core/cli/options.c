@@ -256,8 +256,8 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
                : NULL;
 }
 
-/* Checks that the options go together. If there are several actions, `options->action` is the last one, and the row of
- * another action does not go with it. */
+/* Checks that the options go together. If there are several actions, `options->action` is the last one, and the rows of
+ * the others do not go with it. */
 static char *check_combination(const IbhOptions *options, guint used)
 {
     const Option *chosen = table; /* after the first loop: the row of the action */
@@ -276,7 +276,7 @@ static char *check_combination(const IbhOptions *options, guint used)
 
 gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 {
-    g_autoptr(GPtrArray) others = g_ptr_array_new();
+    g_autoptr(GPtrArray) words = g_ptr_array_new(); /* those that are not options */
     g_autofree char *problem = NULL, *clean = NULL;
     gboolean ended = FALSE;
     guint used = 0;
@@ -289,7 +289,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
         g_autofree char *wrong = NULL;
 
         if (ended || (*word)[0] != '-')
-            g_ptr_array_add(others, *word);
+            g_ptr_array_add(words, *word);
         else if (g_str_equal(*word, "--"))
             ended = TRUE;
         else
@@ -300,7 +300,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
     if (!problem)
         problem = check_combination(ret_options, used);
     if (!problem)
-        problem = take_words(ret_options, others);
+        problem = take_words(ret_options, words);
     if (!ret_options->ifaces[0])
         g_clear_pointer(&ret_options->ifaces, g_free);
     if (!problem)

@@ -144,7 +144,8 @@ static char *read_remote(const char *text, GArray *list)
 static const KeyForm KEYS[IBH_N_KEYS] = {
     [IBH_KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
                   .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}}},
-    [IBH_KEY_RAILS] = {.name = "rails", .defaults_only = TRUE, .allowed = "a number of RDMA ports (1-1024), or nothing"},
+    [IBH_KEY_RAILS] = {.name = "rails", .defaults_only = TRUE,
+                   .allowed = "a number of RDMA ports (1-1024), or nothing"},
     [IBH_KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
                     .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
     [IBH_KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
@@ -152,7 +153,8 @@ static const KeyForm KEYS[IBH_N_KEYS] = {
     [IBH_KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
                      .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
                                {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}},
-    [IBH_KEY_REMOTE] = {.name = "remote", .allowed = "PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"},
+    [IBH_KEY_REMOTE] = {.name = "remote",
+                    .allowed = "PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"},
     [IBH_KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
                  .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
 };

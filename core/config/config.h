@@ -27,7 +27,7 @@ typedef enum {
 /* Numbers of tables, and priorities of rules. The two rules of a pair have priorities that follow each other: the first
  * rule looks up main, the second rule T. */
 #define IBH_TABLE_BASE 940u       /* an automatic table: 940 + IbhNic.rank, if this number is free (plan/tables.c) */
-#define IBH_PRIORITY_BASE 1941u   /* the last priority of a rule that looks up T; its pair's first rule has 1940 */
+#define IBH_PRIORITY_BASE 1941u   /* the last rule that looks up T; in its pair, the rule for main has 1940 */
 #define IBH_PRIORITY_SPAN 16u     /* the rules of pairs have the 16 priorities that end with IBH_PRIORITY_BASE */
 #define IBH_PRIORITY_SPREAD 4941u /* main=spread: the rule that looks up table 940; the rule for main has 4940 */
 #define IBH_TABLE_AUTO 0u         /* table=auto */
@@ -100,9 +100,9 @@ IbhConfig *ibh_config_new(void); /* the defaults */
 void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
-/* Adds the settings and the text of one file. If the text has an error, returns FALSE and adds nothing. Among sections
- * of one rank, later files win. `file` is the file's name, safe to print. `is_public`: all users may read the file, so
- * errors may quote its lines. */
+/* Adds the settings and the text of one file. If the text has an error, returns FALSE and adds nothing. Among settings
+ * of one rank, the one that is added last wins. `file` is the file's name, safe to print. `is_public`: all users may
+ * read the file, so errors may quote its lines. */
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gboolean is_public, GError **error);
 

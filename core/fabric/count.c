@@ -45,7 +45,7 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
     }
     have = g_hash_table_size(with_rail);
     IBH_EACH (const IbhPort, port, fabric->ports) {
-        g_autofree char *why = NULL, *netdev = NULL;
+        g_autofree char *why = NULL, *detail = NULL;
         const IbhNic *nic = NULL;
 
         if (g_hash_table_contains(with_rail, port->name))
@@ -55,8 +55,8 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
                 nic = one;
         }
         why = nic ? ibh_nic_why(nic) : NULL;
-        netdev = nic ? g_strdup_printf("%s: %s", nic->link->name, why) : g_strdup("no netdev here");
-        g_string_append_printf(without, "%s%s (%s)", without->len ? ", " : "", port->name, netdev);
+        detail = nic ? g_strdup_printf("%s: %s", nic->link->name, why) : g_strdup("no netdev here");
+        g_string_append_printf(without, "%s%s (%s)", without->len ? ", " : "", port->name, detail);
         n_without++;
     }
     /* If rails= expects more ports than this host has at all, the finding also says how many are not there. */

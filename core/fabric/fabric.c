@@ -82,7 +82,7 @@ IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface)
     return NULL;
 }
 
-/* TRUE if the NIC is a known rail, and ibh_nic_lack() finds a fault: no address, no carrier or no RDMA device. */
+/* TRUE if the NIC is a known rail, and ibh_nic_lack() finds a fault: no RDMA device, no carrier or no address. */
 static gboolean is_broken_rail(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {

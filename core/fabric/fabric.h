@@ -152,7 +152,7 @@ const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic); 
 IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);         /* NULL if there is none */
 /* Returns the first subnet of `a` that `b` has, too, or NULL. */
 const IbhPrefix *ibh_port_nics_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
-/* TRUE if both are rails of the same type and share a subnet. A rail with a subnet counts as beside itself. */
+/* TRUE if both are rails of the same link type and share a subnet. A rail with a subnet counts as beside itself. */
 gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 
 /* Sets the members of IbhPortNic that depend on rails: rail, used, subnets, addresses. To be called once, before

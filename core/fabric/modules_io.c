@@ -59,12 +59,12 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     IBH_EACH_POINTER (const char, device, devices) {
         IbhBare bare = {.is_hca = ibh_pci_has_class(tree, device, "0c06 0207 0208")}; /* InfiniBand, Omni-Path */
 
-        /* Keep the adapter that was found before, unless this one takes precedence. Skip devices whose driver
-         * find_driver() does not know. */
+        /* Keep the adapter that was found before, unless this one takes precedence. Skip a device whose driver is not
+         * in find_driver()'s table, or cannot be read. */
         if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare))
             continue;
         /* Skip a device without a driver, unless the device is InfiniBand or Omni-Path. Also skip an adapter that has
-         * its RDMA device. */
+         * an RDMA device. */
         if (!(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))
             continue;
         g_strlcpy(bare.name, device, sizeof bare.name);

@@ -73,9 +73,11 @@ gboolean ibh_netdev_is_limited(IbhSubject *about)
 
 /* ---- hardware addresses ---- */
 
-/* TRUE if the hardware address has another subnet prefix than the port's GID. FALSE if the port or one of the prefixes
- * is not known, if no address of the netdev counts (IbhPortNic.used), while another subnet manager is just taking over
- * (is_steady), and if the state of the port is not right. */
+/* TRUE if the hardware address has another subnet prefix than the port's GID. FALSE in four cases:
+ * - The port or one of the prefixes is not known.
+ * - No address of the netdev counts (IbhPortNic.used).
+ * - Another subnet manager is just taking over (IbhPort.is_steady).
+ * - The state of the port is not right (ibh_port_is_right()). */
 gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 {
     if (!about->port || !about->netdev->used || !about->port->is_steady || !ibh_port_is_right(about->port))
@@ -90,8 +92,8 @@ gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 
 /* ---- GIDs of addresses ---- */
 
-/* Returns the GID for this address, or NULL. If the RoCE versions of the GID and of new connections are known, they
- * must be the same. */
+/* Returns the GID for this address, or NULL. The GID must have the RoCE version of new connections, unless one of the
+ * two versions is not known. */
 static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
 {
     IBH_EACH (const IbhGid, gid, port->gids) {
@@ -104,7 +106,7 @@ static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
 
 /* TRUE if an address of a RoCE NIC has no GID, or has a GID that names another netdev. The words are about the first
  * such address: wrong GIDs of one NIC have one cause. FALSE if the GID table was not read as a whole, if the NIC is
- * down or has no carrier, and if the port is not sound (ibh_port_is_sound()). */
+ * down or has no carrier, or if the port is not sound (ibh_port_is_sound()). */
 gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -245,7 +247,6 @@ static GPtrArray *find_rails_around(const IbhSubject *about)
     return rails;
 }
 
-/* TRUE if both have the same MTU and mode. */
 static gboolean are_alike(const IbhPortNic *a, const IbhPortNic *b)
 {
     return a->mtu == b->mtu && g_str_equal(a->mode, b->mode);
@@ -288,11 +289,13 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* TRUE if the rails around this rail (find_rails_around()) differ in MTU or mode. But if more than half of these rails
- * have the MTU and mode of the goal (find_goal()), that majority is right: then FALSE for a rail of the majority, and
- * TRUE only for the others. FALSE also if the MTU of this netdev is not known (has_mtu()), if the netdev is no rail, or
- * if there is no goal. The words are the same for each rail with this problem, so these rails share a finding. The
- * commands change each rail that differs from the goal: they give it the goal's MTU and mode. */
+/* TRUE if the rails around this rail (find_rails_around()) differ in MTU or mode. FALSE in four cases:
+ * - The MTU of this netdev is not known (has_mtu()).
+ * - The netdev is no rail.
+ * - There is no goal (find_goal()).
+ * - More than half of the rails, among them this rail, have the MTU and mode of the goal: then this majority is right.
+ * The words are the same for each rail with this problem, so these rails share a finding. The commands give each rail
+ * that differs from the goal the MTU and mode of the goal. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);

@@ -11,9 +11,9 @@
 
 /* ---- who uses a port ---- */
 
-gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *nic)
+gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev)
 {
-    return !about->only || (nic && g_strv_contains(about->only, nic->iface));
+    return !about->only || (netdev && g_strv_contains(about->only, netdev->iface));
 }
 
 const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
@@ -33,13 +33,13 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,   /* the port has a netdev that has an address, is a rail or was asked for by name. Also a port without
-                    a netdev, if this proves nothing: a copy of /sys may lack the netdev, and an InfiniBand port has
-                    none without ib_ipoib */
-    PORT_UNUSED, /* the port is not Ethernet, and has a netdev, but none that is used as PORT_USED says, perhaps
-                    because the port is not active */
-    PORT_LEFT_ALONE /* the port is Ethernet, and has a netdev, but none that is used as PORT_USED says. Also all other
-                       ports without a netdev: a disabled Ethernet port (even in a copy of /sys), and a port whose
+    PORT_USED,      /* the port has a netdev that has an address, is a rail or was asked for by name. Or the port has no
+                       netdev that we see, and may be used nevertheless: a copy of /sys may lack the netdev, and without
+                       ib_ipoib no InfiniBand port has a netdev */
+    PORT_UNUSED,    /* the port is not Ethernet, and has netdevs, but none that makes it PORT_USED, perhaps because the
+                       port is not active */
+    PORT_LEFT_ALONE /* the port is Ethernet, and has netdevs, but none that makes it PORT_USED. Or the port has no
+                       netdev, and is not PORT_USED: a disabled Ethernet port (even in a copy of /sys), and a port whose
                        netdev does not exist or is in another network namespace (a container) */
 } Usage;
 
@@ -57,7 +57,6 @@ static Usage usage_of(const IbhSubject *about)
         return ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
     if (ethernet && port->phys.number == IBH_PHYS_DISABLED)
         return PORT_LEFT_ALONE; /* the netdev, which is not seen here, is down or has no link */
-    /* A copy of /sys may lack the netdev, and without ib_ipoib no InfiniBand port has a netdev. */
     if (!about->fabric->complete || (port->layer == IBH_LAYER_INFINIBAND && !about->fabric->modules[IBH_MODULE_IPOIB]))
         return PORT_USED;
     return PORT_LEFT_ALONE;
@@ -124,9 +123,12 @@ static const char *why_inactive(const IbhPort *port)
     return "nothing can be sent through it";
 }
 
-/* FALSE for a port whose state is not known, for an active port, for a port with a link but without a subnet manager
- * (the finding sm-missing reports that), for a port that is left alone (Usage), and for a port whose netdev was set
- * down. TRUE for any other port. The finding is only a note if the port is not used. */
+/* TRUE if the port is not active (ibh_port_is_active()). FALSE in four cases:
+ * - The state of the port is not known.
+ * - The port has a link, but no subnet manager: the finding sm-missing reports that.
+ * - The port is left alone (Usage).
+ * - The netdev of the port was set down.
+ * If the port is not used, the severity is only info. */
 gboolean ibh_port_is_inactive(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -160,8 +162,8 @@ gboolean ibh_port_lacks_guid(IbhSubject *about)
     return knows_gid(about->port) && !about->port->gid.guid;
 }
 
-/* TRUE if two cards have the same node GUID. FALSE for the PCI functions of one card, and for software devices, which
- * have no PCI address: these devices may share a node GUID. */
+/* TRUE if two cards have the same node GUID. FALSE for functions of one PCI device, and for software devices, which
+ * have no PCI address: such devices may share a node GUID. */
 static gboolean share_node_guid(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
     return own->node_guid && own->node_guid == its->node_guid && own->slot[0] && its->slot[0] &&
@@ -218,10 +220,10 @@ static gboolean is_bond(const IbhPort *port)
     return strstr(port->device, "bond") != NULL;
 }
 
-/* TRUE if `port` can be compared with `other`: both have the same link layer, and are on one device or on devices with
- * the same `board`; the state of `other` is right (ibh_port_is_right()); and neither port is a bond. An Ethernet port
- * whose board is not known may be software, so it is not compared with ports of other devices. InfiniBand ports are
- * always hardware, so they are compared even if a board is not known. */
+/* TRUE if `port` can be compared with `other`: both have the same link layer, the state of `other` is right
+ * (ibh_port_is_right()), neither port is a bond, and both are on one device or on devices with the same `board`. An
+ * Ethernet port whose board is not known may be software, so it is not compared with ports of other devices. InfiniBand
+ * ports are always hardware, so they are compared even if a board is not known. */
 static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
@@ -268,11 +270,12 @@ static int rate_of_model(const char *model)
     return 0;
 }
 
-/* TRUE if the port is slower than a comparable port of a rail in the same subnet. With InfiniBand or Omni-Path, also
- * TRUE if the port has only one lane, or is slower than its model can be. Cables of InfiniBand and Omni-Path have four
- * lanes, or two if they are split, so if a port has one lane, other lanes have failed. An older switch or a slower
- * board is no fault. So a rate below the model's rate is only noted, unless it is below an eighth of that rate. FALSE
- * if the port's rate is not known. */
+/* TRUE if the port is slower than a comparable port of a rail in the same subnet (find_faster()). With InfiniBand or
+ * Omni-Path, also TRUE in two cases:
+ * - The port has only one lane. Cables have four lanes, or two if they are split, so other lanes have failed.
+ * - The port is slower than its model can be. The cause may be an older switch or a slower board, which is no fault. So
+ *   the severity is only info, unless the rate is below an eighth of the model's rate.
+ * FALSE if the port's rate is not known. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);

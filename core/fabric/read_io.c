@@ -146,7 +146,7 @@ static void parse_memlock(const char *text, gpointer to)
 
 /* ---- the facts ---- */
 
-/* What a fact is about. OF_SUBNET: about a port, too, but read twice (see below). */
+/* What a fact is about. OF_SUBNET: about a port, too, but read twice (ibh_fabric_read_again()). */
 typedef enum { OF_DEVICE, OF_PORT, OF_SUBNET, OF_NIC, OF_GPU, OF_PROCESS } Subject;
 
 #define IN_DEVICE(member) G_STRUCT_OFFSET(IbhRdmaDevice, member)
@@ -173,8 +173,7 @@ static const struct {
     {OF_PORT, "state", parse_state, IN_PORT(state)},
     {OF_PORT, "phys_state", parse_state, IN_PORT(phys)},
     {OF_PORT, "rate", parse_rate, IN_PORT(rate)},
-    /* When another subnet manager takes over, these two values change on one port after the other, so
-     * ibh_fabric_read_again() reads them again. */
+    /* When another subnet manager takes over, these two values change on one port after the other. */
     {OF_SUBNET, "sm_lid", parse_number, IN_PORT(sm_lid)},
     {OF_SUBNET, "gids/0", parse_gid, IN_PORT(gid)},
     {OF_NIC, "mtu", parse_number, IN_NIC(mtu)},
@@ -324,7 +323,7 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
     g_autofree char *directory = g_strdup_printf("sys/class/infiniband/%s", name);
     g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "%s/ports", directory);
     IbhRdmaDevice device = {0};
-    guint n = fabric->ports->len;
+    const guint before = fabric->ports->len;
 
     if (!ports->len || strlen(name) >= sizeof device.name)
         return;
@@ -337,7 +336,7 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
         if (number_of(port) > 0 && port[0] != '0' && !port[strspn(port, G_CSET_DIGITS)]) /* "01" would be read as "1" */
             read_port(tree, &device, number_of(port), fabric);
     }
-    if (fabric->ports->len > n)
+    if (fabric->ports->len > before)
         g_array_append_val(fabric->devices, device);
 }
 
@@ -397,7 +396,7 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
     /* If this /sys belongs to another network namespace, its netdev of this name may be a different netdev, with
-     * another index: then read nothing about it. If the index cannot be read, the name is enough. */
+     * another index: then do not read that netdev. If the index cannot be read, the name is enough. */
     ibh_tree_line(tree, line, sizeof line, "%s/ifindex", directory);
     if (number_of(line) == IBH_UNKNOWN || number_of(line) == link->ifindex)
         read_facts(tree, OF_NIC, directory, &nic);

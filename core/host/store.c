@@ -72,7 +72,7 @@ gboolean ibh_store_is_home(void)
 
 /* Makes the line with which a complete rails file of this machine ends. A file that ends otherwise was truncated, or
  * comes from another machine with the same disk image. Returns NULL where no rails file is kept: in a network namespace
- * other than that of process 1, on a machine without an id, or if /var/lib/ib-hook is missing or not trusted. */
+ * other than that of process 1, if /var/lib/ib-hook is missing or not trusted, or on a machine without an id. */
 static char *make_end(void)
 {
     g_autofree char *id = NULL;
@@ -124,15 +124,15 @@ static GArray *copy_known(const GArray *known)
 static void write_rails(const IbhStore *store)
 {
     g_autofree char *end = make_end(), *path = ibh_store_file(store, ".state"), *lines = NULL, *text = NULL;
-    g_autoptr(GString) now = NULL;
+    g_autoptr(GString) saved = NULL; /* the text of the state file */
     g_autoptr(IbhState) state = NULL;
     const char *known;
     int lock = end ? open(IBH_RUN_DIR "/rails.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
 
     if (lock >= 0 && flock(lock, LOCK_EX) == 0)
-        now = ibh_file_read(path, NULL, NULL);
-    if (now) {
-        state = ibh_state_parse(now->str, now->len);
+        saved = ibh_file_read(path, NULL, NULL);
+    if (saved) {
+        state = ibh_state_parse(saved->str, saved->len);
         IBH_EACH (IbhKnownRail, rail, state->known)
             rail->since = 0;
         lines = ibh_state_format(state);
@@ -206,13 +206,13 @@ static void take_number(const IbhStore *store)
     const guint64 number = ibh_netns_number("self");
     g_autofree char *path = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, number);
     g_autofree char *key = g_path_get_basename(store->stem);
-    g_autofree char *before = g_file_read_link(path, NULL);
+    g_autofree char *linked_key = g_file_read_link(path, NULL);
 
-    if (!number || g_strcmp0(before, key) == 0)
+    if (!number || g_strcmp0(linked_key, key) == 0)
         return;
-    if (before) {
-        if (strspn(before, "-0123456789abcdefin") == strlen(before)) /* only what make_stem() writes, so no '/' */
-            remove_files(before);
+    if (linked_key) {
+        if (strspn(linked_key, "-0123456789abcdefin") == strlen(linked_key)) /* as make_stem() writes it, without '/' */
+            remove_files(linked_key);
         (void)unlink(path);
     }
     (void)!symlink(key, path);
@@ -296,8 +296,8 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     if (state->recalled) {
         store->known = copy_known(state->known);
     } else if (store->rails) {
-        /* Add the known rails of earlier boots; those of this boot are newer. The first events of a boot may come
-         * before /var is mounted, so each run tries again until the rails file has been read. */
+        /* Add the known rails of earlier boots. Those of this boot are newer, so they win. The first events of a boot
+         * may come before /var is mounted, so each run tries again until the rails file has been read. */
         g_autoptr(IbhState) earlier = ibh_state_parse(store->rails->str, store->rails->len);
 
         store->known = copy_known(earlier->known);

@@ -30,7 +30,7 @@ char *ibh_store_file(const IbhStore *store, const char *end);
 /* Returns the state. Returns NULL if the file cannot be read now, or if the user is not root and may not read the file.
  * If the file is missing or, for example, not trusted, the state starts empty. In the network namespace of process 1,
  * if the state lacks the known rails of earlier boots (`recalled` is FALSE), adds them from the rails file,
- * /var/lib/ib-hook/rails. In any other namespace, and if the rails file could not be read, `recalled` stays FALSE. */
+ * /var/lib/ib-hook/rails. In any other namespace, and if the rails file cannot be read now, `recalled` stays FALSE. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 /* Writes the state if it has changed since it was loaded or saved. With IbhState.is_private, only root may read the
  * file. */

@@ -23,5 +23,5 @@ void ibh_sysfs_read_ndev(IbhTree *tree, const char *directory, int index, char n
  * has no slot. */
 gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN]);
 /* Sets the slot of links that have the name and port of a known rail (IbhKnownRail) but another hardware address: in
- * the same slot, the link is still that rail, with a new address or a new card; in another slot, it is not. */
+ * the same slot, the link is still that rail, with a new hardware address or a new card; in another slot, it is not. */
 void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links);

@@ -48,8 +48,9 @@ typedef struct {
  * does a file that not all users may read, unless its IbhTreeRoot is `trusted`. */
 typedef struct {
     char *sys;            /* the directory from --sysfs */
-    gboolean complete;    /* TRUE for /sys itself, the live tree: a device whose file is missing does not exist (a copy
-                             may lack files), and only the kernel and root make links */
+    gboolean complete;    /* TRUE for /sys itself, the live tree: if a device's file is missing there, the device does
+                             not exist (a copy may lack files). Links are followed, as only the kernel and root make
+                             them */
     IbhTreeRoot roots[2]; /* of a copy: the parent of sys, then sys */
     int problem;          /* the errno of a file that may exist but could not be read; 0 if there is none */
 } IbhTree;

@@ -21,11 +21,11 @@ static gboolean repeats_earlier(const GArray *earlier, const GArray *array, guin
 }
 
 /* If links or addresses change during their dump, some may be missing or come twice, and the kernel sets
- * NLM_F_DUMP_INTR: then read again from the start. For rules and IPv6 routes, the kernel sets no flag: after each
- * datagram, it only remembers a position in its list. If another program adds or deletes a rule or route between two
- * datagrams, the dump repeats or skips a rule or route. A run that misses a rule or route may take down a rail. So,
- * with `compare`, read a dump of several datagrams until two dumps in a row are equal. (read.c says why a dump of
- * only IPv4 routes needs no `compare`.) */
+ * NLM_F_DUMP_INTR: then read again from the start. For rules and IPv6 routes, the kernel sets no flag: between
+ * two datagrams, the kernel remembers only a position in its list. If another program adds or deletes a rule or route
+ * between two datagrams, the dump repeats or skips a rule or route. A run that misses a rule or route may take down a
+ * rail. So, with `compare`, read a dump of several datagrams until two dumps in a row are equal. (read.c says why a
+ * dump of only IPv4 routes needs no `compare`.) */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error)
 {

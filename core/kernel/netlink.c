@@ -47,7 +47,7 @@ static gboolean set_nl_error(GError **error, const char *doing, int nl_error)
 static gboolean connect_socket(IbhNetlink *netlink, GError **error)
 {
     const int on = 1;
-    const struct timeval patience = {.tv_sec = 1};
+    const struct timeval timeout = {.tv_sec = 1};
     int result, fd;
 
     nl_close(netlink->socket);
@@ -57,7 +57,7 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
     nl_socket_disable_auto_ack(netlink->socket); /* only changes need an acknowledgement: they set NLM_F_ACK */
     fd = nl_socket_get_fd(netlink->socket);
     /* The kernel answers before sendmsg() returns, so do not wait long: an answer that is missing will never come. */
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     /* A kernel before 4.20 lacks strict checking: it filters routes by family only, and read.c filters the rest. */
     netlink->strict = setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0;
     (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on); /* errors come with a text */
@@ -182,7 +182,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     netlink->datagrams = 0;
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
     /* RTM_GETx asks for objects of the type RTM_NEWx; the distance between the two numbers is the same for all x. For a
-     * change, the result has no meaning, because no objects come. */
+     * change, exchange.type has no meaning, because no objects come. */
     exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive_answer(netlink, &exchange);
     if (problem) {

@@ -99,11 +99,11 @@ typedef struct {
     gboolean is_cut; /* there are more routes than the limit */
 } RouteDump;
 
-/* Filter again: kernels without strict dumps filter by family only. And if we ask for both families, a kernel may also
- * send routes of MPLS and multicast. Two members of the filter need no check here: `ifindex`, which only
- * ibh_netlink_read_main() sets, and only for strict kernels, which apply it; and `family`, which every kernel applies.
- * (A kernel without IPv6 answers AF_INET6 with all families, but we ask for AF_INET6 alone only if a rail has an IPv6
- * address.) */
+/* Filters again: kernels without strict dumps filter by family only. And if we ask for both families, a kernel may also
+ * send routes of MPLS and multicast. Two members of the filter need no check here:
+ * - `ifindex`: only ibh_netlink_read_main() sets it, only for kernels with strict dumps, and these apply it;
+ * - `family`: every kernel applies it. (A kernel without IPv6 answers AF_INET6 with all families, but we ask for
+ *   AF_INET6 alone only if a rail has an IPv6 address.) */
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;
@@ -136,7 +136,7 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
     struct nl_msg *message = ibh_message_new(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
     RouteDump dump = {.filter = filter, .pool = netlink->pool, .routes = routes, .before = routes->len};
     g_autoptr(GHashTable) objects = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    guint n;
+    guint n_kept;
 
     if (filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
@@ -152,16 +152,16 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
         g_clear_error(error); /* more routes than the limit: none is appended, and that is no error */
     }
     /* Now that the dump is over, the socket is free for questions about nexthop objects. */
-    n = dump.before;
-    for (guint i = n; i < routes->len; i++) {
+    n_kept = dump.before;
+    for (guint i = n_kept; i < routes->len; i++) {
         IbhRoute *route = &g_array_index(routes, IbhRoute, i);
 
         ibh_route_resolve_nexthop(netlink, objects, route);
         /* Call `keep` again: on_route() called it before the nexthops of an object were known. */
         if (!filter->keep || filter->keep(filter->of, route))
-            g_array_index(routes, IbhRoute, n++) = *route;
+            g_array_index(routes, IbhRoute, n_kept++) = *route;
     }
-    g_array_set_size(routes, n);
+    g_array_set_size(routes, n_kept);
     return TRUE;
 }
 

@@ -99,8 +99,8 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
     int left = nlmsg_attrlen(header, sizeof *info);
     IbhRule rule = {
         .family = info->family,
-        /* All addresses of the family, unless FRA_SRC follows. Without FRA_DST, `to` stays zero, with its family, as in
-         * ibh_rule_of_ours(), because ibh_rule_compare() compares the family, too. */
+        /* Without FRA_SRC, `from` is a prefix of this family and of length 0. Without FRA_DST, all of `to` stays zero,
+         * also its family, as in ibh_rule_of_ours(): ibh_rule_compare() compares families of prefixes, too. */
         .from = get_prefix(NULL, info->family, info->src_len),
         .action = info->action,
         .table = info->table,

@@ -37,8 +37,8 @@ static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
         put_ip_attribute(change, type, &prefix->ip);
 }
 
-/* Sends the change, waits for the answer, and frees the message. If the kernel answers with the errno `as_wanted` (0:
- * none), what we want is so already, and the function succeeds. */
+/* Sends the change, waits for the answer, and frees the message. Also succeeds if the kernel refuses the change with
+ * the errno `as_wanted`, which shows that the change is not needed; 0: no errno shows that. */
 static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wanted, GError **error)
 {
     g_autoptr(IbhMessage) message = change->message;

@@ -9,14 +9,14 @@
 #define IBH_ARP_MAX (8 + 2 * (IBH_LLADDR_MAX + 4))
 
 /* Writes an ARP request "who has `whom`, tell `from`" with the link's hardware address (Ethernet has 6 bytes,
- * InfiniBand 20). If both addresses are equal, the request is a gratuitous ARP. Returns the length; 0 if the link has
- * no hardware address, or if an address is not IPv4. */
+ * InfiniBand 20). If `from` and `whom` are equal, the request is a gratuitous ARP. Returns the length; 0 if the link
+ * has no hardware address, or if an address is not IPv4. */
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX]);
 
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))
 
-/* Writes an unsolicited neighbour advertisement with the override flag, and the router flag if the link forwards IPv6.
- */
+/* Writes an unsolicited neighbour advertisement with the override flag and, if the link forwards IPv6, the router
+ * flag. */
 gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX]);
 /* Writes a neighbour discovery packet of the ICMPv6 type `type`. The target is `ip`; an option of type `option` has the
  * link's hardware address. This function and ibh_na_announcement() return the length; 0 if the link has no hardware

@@ -16,8 +16,8 @@
     for (Type *x = (array)->len ? &g_array_index(array, Type, 0) : NULL; x;                                            \
          x = x < &g_array_index(array, Type, (array)->len - 1) ? x + 1 : NULL)
 
-/* Loops backwards. The body may remove x with IBH_REMOVE. If that leaves the array empty, index 0 is out of bounds,
- * so `data` gives the address of the first element. */
+/* Loops backwards. The body may remove x with IBH_REMOVE. When the array becomes empty, index 0 is out of bounds, so
+ * the loop compares x with `data`, the start of the array. */
 #define IBH_EACH_BACK(Type, x, array)                                                                                  \
     for (Type *x = (array)->len ? &g_array_index(array, Type, (array)->len - 1) : NULL; x;                             \
          x = x > (Type *)(void *)(array)->data ? x - 1 : NULL)

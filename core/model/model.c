@@ -62,7 +62,7 @@ gboolean ibh_link_is_of_the_host(const IbhLink *link)
     return (link->flags & (IFF_LOOPBACK | IFF_POINTOPOINT)) || g_str_equal(link->kind, "dummy");
 }
 
-/* An address may be a multicast group: with "autojoin", the kernel joins the group. */
+/* A NIC may have the address of a multicast group: with "autojoin", the kernel joins the group. */
 gboolean ibh_address_counts(const IbhAddress *address)
 {
     const guint8 first = address->local.bytes[0];
@@ -118,16 +118,16 @@ gboolean ibh_rule_asks_main(const IbhRule *rule)
     return rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= 0;
 }
 
-/* With suppress_prefixlength, our rule to the main table suppresses routes whose prefix is as long as the rule's `to`,
- * or shorter. Our rule to T or D has no suppress_prefixlength (-1). */
+/* In our rule to the main table, suppress_prefixlength is the length of `to`: the kernel then ignores main's routes
+ * whose prefix is that long or shorter. Our rule to T or D has no suppress_prefixlength (-1). */
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
-    const gint64 suppressed = rule->table == IBH_TABLE_MAIN ? (gint64)rule->to.length : -1;
+    const gint64 expected = rule->table == IBH_TABLE_MAIN ? (gint64)rule->to.length : -1;
 
     if (ibh_rule_is_spread(rule))
         return TRUE;
     return is_marked(rule) && rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip) &&
-           rule->suppress_prefixlength == suppressed;
+           rule->suppress_prefixlength == expected;
 }
 
 /* ---- state and snapshot ---- */

@@ -106,8 +106,8 @@ typedef struct {
     char kind[16];       /* "ipoib", "vlan", "veth", …; "" if the kernel names none (Ethernet hardware, lo, …) */
     guint32 vrf;         /* the table of a VRF; 0 if the link is not a VRF */
     gboolean representor;
-    gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank); always
-                                FALSE for a link that neither has an RDMA port nor is InfiniBand */
+    gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank); read only for
+                                links that have an RDMA port or are InfiniBand */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
     char slot[IBH_SLOT_LEN]; /* as in IbhKnownRail; "" if unknown, or if ibh_known_link() need not compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
@@ -116,7 +116,8 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's own IPv4 sysctls that ib-hook only reads */
-    /* TRUE if the kernel skips the IPv4 or the IPv6 routes through the link while the link has no carrier */
+    /* The NIC's own values of ignore_routes_with_linkdown: TRUE if the kernel skips IPv4 or IPv6 routes through the NIC
+     * while it has no carrier. (Since Linux 5.11, conf/all of IPv4 has the same effect on all NICs.) */
     gboolean ignores_linkdown, ignores_linkdown6;
     gboolean forwarding6; /* the NIC's own IPv6 sysctl, which ib-hook only reads */
 } IbhLink;
@@ -138,8 +139,8 @@ typedef struct {
     gboolean noprefixroute; /* the kernel adds no route to the subnet */
     gboolean dynamic;       /* has a finite lifetime, or the kernel made it from a router's prefix */
     gboolean tentative;     /* IPv6: DAD has failed, or DAD still runs and the address is not optimistic. We add nothing
-                               for such an address; the rules and routes that the address needs after DAD may stay
-                               (waits_for_dad() in plan/difference.c). */
+                               for such an address, but may leave the rules and routes that the address will need after
+                               DAD (waits_for_dad() in plan/difference.c). */
     gboolean failed;        /* IPv6: DAD found another host with this address */
     gboolean deprecated;    /* IPv6: new connections should not use the address */
 } IbhAddress;
@@ -205,7 +206,8 @@ gboolean ibh_rule_asks_main(const IbhRule *rule); /* "lookup main suppress_prefi
 typedef struct {
     int ifindex;
     guint16 weight;      /* rtnh_hops: the weight minus 1; 0 for members of a group of objects */
-    guint8 dead;         /* RTNH_F_DEAD: the link is down or has lost its last address */
+    guint8 dead;         /* RTNH_F_DEAD: the kernel skips this nexthop, because its link is down, has lost its last
+                            address, or has no carrier (with ignore_routes_with_linkdown) */
     guint8 encapsulated; /* RTA_ENCAP: the packet goes into a tunnel or gets an MPLS label */
     IbhIp gateway;       /* AF_UNSPEC if on link */
 } IbhHop;
@@ -226,10 +228,10 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;           /* 0 if the route is neither unicast nor broadcast. Also 0 until the route's nexthop object
-                              is read, or if no nexthop of the object can be read, for example because the object has
-                              gone. With `hops`, the ifindex of the first nexthop. */
-    IbhIp gateway;         /* AF_UNSPEC if on link, and with `hops`, which have the gateways */
+    int ifindex;           /* With `hops`, the ifindex of the first nexthop. 0 in three cases: the route is neither
+                              unicast nor broadcast; its nexthop object is not read yet; no nexthop of the object can be
+                              read, for example because the object has gone. */
+    IbhIp gateway;         /* AF_UNSPEC if on link; also AF_UNSPEC with `hops`: each hop has its own gateway */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
     guint nexthops;        /* the number of nexthops: 0 if `ifindex` is 0, more than 1 for a multipath route; see also
@@ -245,8 +247,8 @@ typedef struct {
 } IbhRoute;
 
 /* Sets `ret_part` to a copy of the route that has only the nexthops through this NIC. In the copy, `hops` is NULL, and
- * `nexthops` is the number of these nexthops; dead nexthops of a multipath route do not count. If there are several,
- * `gateway` is that of the last one. If there is none, returns FALSE, and the copy has no meaning. */
+ * `nexthops` is the number of these nexthops; dead nexthops of a multipath route do not count. If several nexthops
+ * count, `gateway` is that of the last one. If no nexthop counts, returns FALSE, and the copy has no meaning. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 /* Gives the route the metrics of `from`, whose pool must live as long as the route. */
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
@@ -262,10 +264,11 @@ gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackho
 /* Of the routes to exactly this subnet through this NIC (0: any NIC), returns the one with the lowest metric; NULL if
  * there is none. Ignores special routes. A multipath route counts as a route through its first NIC. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
-/* TRUE if family, table, prefix and metric are equal. Then NLM_F_REPLACE with one route replaces the other route,
- * unless one of them is special. */
+/* TRUE if family, table, prefix and metric are equal. Then NLM_F_REPLACE with one route replaces the other route. Two
+ * exceptions: one is special; or, before Linux 5.6, the new IPv6 route is on link and the old one has a gateway. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
-/* TRUE if the route has the longer prefix, or has an equally long prefix and the lower metric, or if `than` is NULL. */
+/* TRUE if `than` is NULL, if the route has the longer prefix, or if both prefixes are equally long and the route has
+ * the lower metric. */
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
 
 /* ---- the state: what we remember between runs ------------------------------------------------------ */
@@ -292,9 +295,8 @@ typedef struct {
 
 /* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
-    IBH_IS_THERE,   /* The NIC lacks nothing: it is a rail, or is alone in its subnet while partners are away. Or what
-                       the NIC lacks does not matter, because the NIC is held or blocked, or because it has an RDMA port
-                       but is no candidate. */
+    IBH_IS_THERE,   /* either the NIC lacks nothing: it is a rail, or is alone in its subnet while partners are away; or
+                       what the NIC lacks does not matter: it is held, blocked, or no candidate (with an RDMA port) */
     IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no (and is not kept), has a master (bond,
                        bridge, VRF), or is alone because it has other subnets now or has no partner left
                        (IbhNic.is_alone_for_good) */
@@ -354,19 +356,17 @@ typedef struct {
 } IbhNeighbour;
 
 typedef struct {
-    GArray *links;       /* IbhLink */
-    GHashTable *places;  /* ifindex → index in `links` + 1; ibh_snapshot_link() fills it */
-    GArray *addresses;   /* IbhAddress, in the kernel's order */
-    GArray *rules;       /* IbhRule, in the kernel's order for each family */
-    GArray *routes;      /* IbhRoute, in two parts. The first part: the unicast routes of protocol kernel in all tables
-                            (ours and connected routes). The second part: all other routes of the tables that
-                            ibh_scope_tables() returns. These are the tables that candidates have, had or may get, the
-                            tables with routes of ours, and the tables to which a foreign source rule
-                            (ibh_rule_is_of_a_source()), or a rule before such a rule, leads packets from a candidate's
-                            address. Within each part, the routes of a table are in the kernel's order.
-                            ibh_check_look() appends main's error routes. */
-    GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; of a
-                            multipath route, one part (ibh_route_part()) for each candidate */
+    GArray *links;           /* IbhLink */
+    GHashTable *places;      /* ifindex → index in `links` + 1; ibh_snapshot_link() fills it */
+    GArray *addresses;       /* IbhAddress, in the kernel's order */
+    GArray *rules;           /* IbhRule, in the kernel's order for each family */
+    GArray *routes;          /* IbhRoute, in this order:
+                                - the unicast routes of protocol kernel in all tables (ours and connected routes);
+                                - all other routes of the tables that matter as a whole (ibh_scope_tables());
+                                - main's error routes, if ibh_check_look() has read them.
+                                In each of the first two parts, the routes of a table are in the kernel's order. */
+    GArray *main_by_nic;     /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; of a
+                                multipath route, one part (ibh_route_part()) for each candidate */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: the main table's routes to a candidate's subnet, if
                                 the main table has no route to this subnet through the candidate itself
                                 (ibh_scope_unreached_subnets()) */
@@ -385,7 +385,7 @@ typedef struct {
                        stands for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
-    int error;   /* 0 if the members below have the kernel's route; else the errno with which it refuses the packet */
+    int error;   /* the errno with which the kernel refuses the packet; 0 if the members below have the route */
     guint8 type; /* RTN_*; for types other than unicast and broadcast, oif is 0 */
     int oif;
     const IbhHop *hops; /* as in IbhRoute; of a multipath route, oif is the ifindex of the first hop */
@@ -423,16 +423,16 @@ char *ibh_text_printable(const char *text); /* replaces unprintable characters w
 
 /* ---- the state as text (host/store.c has the file), and its changes --------------------------------- */
 
-/* Skips lines that it does not understand, so what they remember is lost. */
+/* Skips lines that it does not understand: what these lines say is lost. */
 IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
 
-/* Saves an entry for each sysctl that these operations (IbhOp *) change, but none for a sysctl whose operation restores
- * the administrator's value. An entry has two values: the value that we set, and the administrator's value, which our
- * value replaced. `done` is FALSE before the operations run, and TRUE afterwards. Afterwards, drops all older entries
- * of these sysctls. Before, keeps older entries with other values of ours: if the run is killed, either of our values
- * may stand. */
+/* Saves an entry for each sysctl that these operations (IbhOp *) set to a value of ours, but none for a sysctl that
+ * gets the administrator's value back. An entry has our value, and the administrator's value, which ours replaced.
+ * - Before the operations run, `done` is FALSE: older entries with other values of ours stay, because the old or the
+ *   new value may stand if the run is killed.
+ * - After the operations have run, `done` is TRUE: all older entries of these sysctls go. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Drops the saved sysctls of NICs that no longer exist. In the other entries, updates names and hardware addresses. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);

@@ -148,8 +148,8 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         [RTN_LOCAL] = "local ",         [RTN_BROADCAST] = "broadcast ", [RTN_ANYCAST] = "anycast ",
         [RTN_MULTICAST] = "multicast ", [RTN_BLACKHOLE] = "blackhole ", [RTN_UNREACHABLE] = "unreachable ",
         [RTN_PROHIBIT] = "prohibit ",   [RTN_THROW] = "throw "};
-    /* A route with a nexthop object has the object's type. The kernel reports this type, but refuses a command that
-     * names both the type and the object. */
+    /* With a blackhole nexthop object, the kernel reports the type blackhole, even if the route was added without a
+     * type. Then a delete that names the type finds no route; a delete without a type matches every type. */
     const char *type = route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type];
     GString *text = g_string_new(type);
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];

@@ -47,13 +47,13 @@ typedef struct {
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
     IbhRoute replaced;  /* the old route of route-replace */
     gboolean for_good;  /* route-replace, route-del: cannot be taken back, because the kernel would refuse the old route
-                           now: its source address has gone, a next hop is dead, or its gateway has become our own
-                           address */
+                           now: a next hop is dead, its source address has gone, or its gateway is an address of this
+                           host now */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set: the present value, the new value */
     IbhIp ip;           /* announce */
-    gboolean by_kernel; /* announce: the kernel can announce the address, because an ARP request of the kernel for this
-                           address would have this address as its source, too */
+    gboolean by_kernel; /* announce: the kernel can announce the address, because the kernel's own ARP request for the
+                           address has the same address as its source */
     char *hops;         /* the devices of a route of main=spread in ip's words: "nexthop dev ib0 nexthop dev ib1", or
                            "dev ib0"; NULL for other routes */
     const char *why;    /* the reason for the operation, if it is always the same; NULL if check/why.h has to find it */
@@ -82,10 +82,10 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
 void ibh_table_put(GString *text, const char *word, guint32 table); /* " table 941", " lookup main" */
 const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* ip's name for common ones, or the number */
 
-/* The domain of an error after which we do not know whether the kernel did the operation. A rollback assumes that it
- * did. */
+/* The domain of an error after which we do not know whether the kernel did the operation. A rollback takes the
+ * operation back, too. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
 /* Sets `ret_inverse` to the operation that reverts `op`. The inverse borrows the strings of `op`. Returns FALSE if
- * there is no inverse: for announce, for neigh-del, and with `for_good`. */
+ * there is no inverse: with `for_good`, for announce, and for neigh-del. */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);

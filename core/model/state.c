@@ -129,7 +129,7 @@ char *ibh_state_format(const IbhState *state)
     }
     if (state->recalled)
         g_string_append(text, IBH_STATE_RECALLED "\n");
-    /* The known rails come last: host/store.c writes them to a file of their own, too. */
+    /* The known rails come last: host/store.c copies the end of the text, which has only them, to the rails file. */
     IBH_EACH (const IbhKnownRail, known, state->known) {
         char ip[IBH_IP_STRLEN];
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-/* Takes back the operations of the failed operation's unit, the last one first, and removes them from `done`. Two kinds
- * stay done: those after which the kernel would refuse the old route (IbhOp.for_good), and those whose inverse fails.
+/* Takes back the operations of the failed operation's unit, the last one first, and removes them from `done`. An
+ * operation stays done if the kernel would refuse the old route now (IbhOp.for_good), or if its inverse fails.
  * Returns the error message. */
 static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhExecute execute, gpointer kernel)
 {
     g_autofree char *command = ibh_op_command(failed), *problem = NULL;
     GString *message = g_string_new(NULL);
-    gboolean stays = FALSE;
+    gboolean some_stay = FALSE;
 
     g_string_printf(message, "%s: %s failed: %s (%s)", failed->iface[0] ? failed->iface : "-",
                     ibh_op_name(failed->type), error->message, command);
-    if (error->domain == IBH_ANSWER_LOST) /* the kernel may have done the operation: take it back, too */
+    if (error->domain == IBH_ANSWER_LOST) /* the kernel may have done the operation: treat it as done */
         g_ptr_array_add(done, failed);
     for (guint i = done->len; i-- > 0;) {
         const IbhOp *op = g_ptr_array_index(done, i);
@@ -21,7 +21,7 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
 
         if (!ibh_unit_is_same(&op->unit, &failed->unit))
             continue;
-        stays |= op->for_good;
+        some_stay |= op->for_good;
         if (op->for_good)
             continue;
         /* An operation on peers has no inverse: only remove it from the list. */
@@ -35,7 +35,7 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
             message, "; the operations before could not be taken back, either: %s; run ib-hook --apply again", problem);
     else if (failed->unit.kind != IBH_UNIT_NONE)
         g_string_append_printf(message, "; %scorrect the cause, then run ib-hook --apply",
-                               stays ? "" : "the state before is back: ");
+                               some_stay ? "" : "the state before is back: ");
     return g_string_free(message, FALSE);
 }
 

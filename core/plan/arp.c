@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The IPv4 sysctls: rp_filter, and the ARP values. With arp_ignore, a rail answers ARP for its own addresses only. If
- * it has to answer for other addresses of this host, too, it gets arp_filter instead, and still answers for no address
- * of another rail. With arp_announce, a rail sends ARP requests only with one of its own addresses as the source. */
+/* The IPv4 sysctls: rp_filter, and the ARP values:
+ * - With arp_ignore, a rail answers ARP for its own addresses only.
+ * - With arp_filter, the kernel answers for an address if packets from the address to the asking peer leave through the
+ *   NIC. A rail that has to answer for other addresses of this host gets arp_filter instead of arp_ignore, and still
+ *   answers for no address of another rail, because packets from such an address leave through the other rail.
+ * - With arp_announce, a rail sends ARP requests only with one of its own addresses as the source. */
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
@@ -23,7 +26,7 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if a rail other than the address's own NIC serves the same IP address, and answers for it. */
+/* TRUE if a rail other than the address's own NIC owns the IP address (ibh_rails_owner()), and answers for it. */
 static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *address)
 {
     const IbhNic *owner = ibh_rails_owner(rails, &address->local);
@@ -32,15 +35,13 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
            ibh_nic_is_programmed(rails, owner);
 }
 
-/* TRUE if other IPv4 addresses of this host are reachable only because the rail answers ARP for them. There are two
- * cases:
- * - A local prefix (AnyIP) overlaps a subnet of the rail.
- * - The subnet of an address on another NIC overlaps a subnet of the rail, and no rail besides that NIC answers for the
- *   address. That NIC is not programmed (ibh_nic_is_programmed()); and it is lo, a dummy, a tunnel or a bridge, or has
- *   a strict rp_filter, which drops even the ARP requests for the address.
- * If TRUE, the rail gets arp_filter instead of arp_ignore. FALSE in both cases if the administrator's arp_ignore keeps
- * the rail from answering for other NICs anyway: then arp_filter would gain nothing and, until the rules are in place,
- * would stop even answers for the rail's own address. */
+/* TRUE if other IPv4 addresses of this host are reachable only because the rail answers ARP for them. FALSE if the
+ * administrator's arp_ignore keeps the rail from answering for other NICs anyway: then arp_filter would gain nothing
+ * and, until the rules are in place, would stop even answers for the rail's own addresses. Otherwise, TRUE if:
+ * - a local prefix (AnyIP) overlaps a subnet of the rail;
+ * - or the subnet of an address on another NIC overlaps a subnet of the rail, and neither that NIC nor a rail with the
+ *   same address answers for it. That NIC does not answer if it is not programmed (ibh_nic_is_programmed()), and is lo,
+ *   a dummy, a tunnel or a bridge, or has a strict rp_filter, which drops even the ARP requests for the address. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);
@@ -132,9 +133,9 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
     /* With arp=auto, the kernel still accepts every IP packet that it accepted before: the values change which ARP
      * packets the NIC sends, and never make rp_filter stricter. */
     switch (key) {
-    case IBH_SYSCTL_RP_FILTER: /* loosen 1: it drops multicast, VIPs, and packets that still arrive on the wrong NIC */
+    case IBH_SYSCTL_RP_FILTER: /* loosen 1, which drops multicast, VIPs' packets, and packets on the wrong NIC */
         return ibh_sysctl_effective(rails->snapshot, key, base) == 1 ? 2 : base;
-    case IBH_SYSCTL_ARP_FILTER: /* 1: answer for an address if packets from the address leave through the NIC */
+    case IBH_SYSCTL_ARP_FILTER:
         return !filters_already && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;

@@ -35,11 +35,12 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
 
 /* ---- leftovers that stay ---- */
 
-/* TRUE if a tentative IPv6 address of the NIC will need the item: the address counts as soon as DAD succeeds. Then the
- * address needs the route to its subnet and, unless a rail serves the same IP address now, its rules. If the NIC serves
- * no IPv6 address now, the tentative address also needs the routes via gateways: those of remote= and, unless the NIC
- * has gateway=none, the default. (Even a tentative fe80:: address keeps the routes via gateways.) FALSE for a NIC with
- * a status other than IBH_NIC_RAIL and IBH_NIC_NO_ADDRESS. */
+/* TRUE if the item's NIC has the status IBH_NIC_RAIL or IBH_NIC_NO_ADDRESS, and a tentative IPv6 address of the NIC
+ * will need the item as soon as DAD succeeds. The address will need:
+ * - its rules, unless a rail serves the same IP address now;
+ * - the on-link route to its subnet;
+ * - if the NIC serves no IPv6 address now: the routes via gateways, that is, those of remote= and, unless the NIC has
+ *   gateway=none, the default. For these routes, even a tentative fe80:: address is enough. */
 static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;
@@ -131,9 +132,9 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = make_item(difference, rule, NULL);
 
-        /* If several NICs have the address of a "lookup main" rule, ibh_rule_owner() goes by the rule of ours beside it
-         * that leads to T or D. That may be an old rule, which belongs to another NIC. But the wanted rule belongs to
-         * the rail that serves the address. */
+        /* If several NICs have the address of a "lookup main" rule, ibh_rule_owner() returns the owner of our standing
+         * rule to T or D with the same source and destination. That rule may be an old one, of another NIC. But a
+         * wanted rule belongs to the rail that serves the address. */
         if (owner)
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
@@ -170,8 +171,8 @@ static void subtract_routes(IbhDifference *difference)
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
         IbhItem item = make_item(difference, NULL, route);
 
-        /* `unwanted` lacks the routes that are wanted, and now also those that a new route replaces. The look-up may
-         * find another route in the same place: then this other route is the unwanted one, not `route`. */
+        /* `unwanted` lacks the routes that are wanted, and now also those that a new route replaces. For a route that
+         * is wanted or foreign, the look-up may find an unwanted route in the same place: so compare the pointers. */
         item.is_old = g_hash_table_lookup(unwanted, route) == route && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);
@@ -232,8 +233,8 @@ static void find_effects(IbhDifference *difference)
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each selected NIC
          * that changes. But on a NIC with arp=keep, write no value of ours. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
-        /* A wanted value that is not strict is set at once; with arp=keep, this is the administrator's value. A strict
-         * value is set by order.c at the end, so that rp_filter does not become strict while the plan runs. */
+        /* A wanted value that is not strict is set at the beginning; with arp=keep, it is the administrator's value. A
+         * strict value is set near the end (order.c), so that rp_filter does not become strict while the plan runs. */
         one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
         one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;

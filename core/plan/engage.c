@@ -51,12 +51,14 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 
 /* ---- shared subnets: a partner of a NIC is another candidate with a subnet that overlaps a subnet of the NIC ---- */
 
-/* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for an
- * address that does not count (ibh_address_counts()); for the prefix length 0, which is a mistake: every NIC would
- * share the subnet; for a single host; and, unless `advertised`, for an advertised address. TRUE for an address in
- * 169.254/16 only if all IPv4 addresses of the NIC are in 169.254/16: NICs that have only such addresses form a small
- * cluster. If the NIC has other IPv4 addresses, too, 169.254/16 is usually the network of a cloud's metadata service,
- * which this host has to reach through one certain NIC. FALSE for any other IPv4 address if its scope is link. */
+/* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for:
+ * - an address that does not count (ibh_address_counts());
+ * - the prefix length 0, which is a mistake (every NIC would share the subnet), and that of a single host;
+ * - an advertised address, unless `advertised`;
+ * - an address outside 169.254/16 with the scope link;
+ * - an address in 169.254/16, if the NIC also serves an IPv4 address outside: then 169.254/16 is usually the network of
+ *   a cloud's metadata service, which this host has to reach through one certain NIC. (NICs without other IPv4
+ *   addresses form a small cluster, and can be rails.) */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || !address->subnet.length ||
@@ -129,14 +131,14 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
         const IbhLink *link = ibh_known_link(rails->snapshot, known);
-        const IbhNic *its = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
+        const IbhNic *known_nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
 
-        if (its && (link->master || its->settings.manage == IBH_MANAGE_NO)) /* this run forgets the rail */
+        if (known_nic && (link->master || known_nic->settings.manage == IBH_MANAGE_NO)) /* this run forgets the rail */
             continue;
-        if (!its || !its->rank)
+        if (!known_nic || !known_nic->rank)
             return FALSE;
         for (guint i = 0; i < known->n_addresses; i++) {
-            if (!ibh_nic_serves_family(its, known->addresses[i].family))
+            if (!ibh_nic_serves_family(known_nic, known->addresses[i].family))
                 return FALSE;
         }
     }
@@ -206,8 +208,8 @@ static gboolean has_any_address(const IbhNic *nic)
  * local table: then traffic to this host's own addresses would leave through a rail. */
 static void find_status(const IbhRails *rails, IbhNic *nic)
 {
-    const guint32 local4 = find_local_priority(rails, nic, AF_INET);
-    const guint32 local = MAX(local4, find_local_priority(rails, nic, AF_INET6));
+    const guint32 local_priority4 = find_local_priority(rails, nic, AF_INET);
+    const guint32 local_priority = MAX(local_priority4, find_local_priority(rails, nic, AF_INET6));
     IbhNicStatus status = IBH_NIC_RAIL; /* not yet in `nic`: has_remains() asks which NICs are rails */
     IbhWhy why = nic->is_engaged ? nic->reason.why : IBH_WHY_STAYS;
 
@@ -227,11 +229,11 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
     } else if (nic->held) {
         status = IBH_NIC_HELD;
         why = IBH_WHY_UNDONE;
-    } else if (local >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN) {
+    } else if (local_priority >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN) {
         /* The first priority of our rules is one greater (1926); 1925 counts as too late, too. */
         status = IBH_NIC_BLOCKED;
-        why = local == G_MAXUINT32 ? IBH_WHY_NO_LOCAL_RULE : IBH_WHY_LATE_LOCAL_RULE;
-        nic->reason.priority = local;
+        why = local_priority == G_MAXUINT32 ? IBH_WHY_NO_LOCAL_RULE : IBH_WHY_LATE_LOCAL_RULE;
+        nic->reason.priority = local_priority;
     }
     nic->status = status;
     nic->reason.why = why;
@@ -397,7 +399,7 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
         if (nic->rank)
             find_status(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
-            nic->is_engaged = TRUE; /* the NICs after this one ask ibh_rails_is_claimed(), which reads this */
+            nic->is_engaged = TRUE; /* has_remains() of the NICs that follow reads is_engaged */
     }
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)

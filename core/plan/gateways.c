@@ -209,9 +209,9 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
     ibh_routes_add_via(&route, routes);
 }
 
-/* A sibling is another NIC that is a rail or held. If its subnet lies inside a remote=, main's route to the subnet is
- * longer than remote=, and would win, because our rules look main up first for longer prefixes. So the subnet gets a
- * route of its own in T. While a sibling is down, main has no route to its subnet, so T needs none. */
+/* A sibling is another NIC that is a rail or held. If its subnet lies inside a remote=, our rules for remote=, which
+ * look main up first for longer prefixes, would find main's route to the subnet. So the subnet gets a route of its own
+ * in T. While a sibling is down, main has no route to its subnet, so T needs none. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
     if (!nic->settings.remote->len)

@@ -32,7 +32,7 @@ static void remember_address(IbhKnownRail *known, const IbhIp *ip)
         known->addresses[known->n_addresses++] = *ip;
 }
 
-gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
+gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean drop_old,
                             IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
@@ -54,7 +54,7 @@ gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArr
         if (g_str_equal(before->port, now.port))
             g_strlcpy(now.slot, before->slot, sizeof now.slot);
         IBH_EACH_ROW (const int, family, families) {
-            if (all || was_in_family(&now, *family))
+            if (drop_old || was_in_family(&now, *family))
                 continue;
             for (guint i = 0; i < before->n_addresses; i++) {
                 if (before->addresses[i].family == *family)
@@ -73,7 +73,7 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
     /* An entry that is only a name (manage=yes) has no hardware: then the name alone decides. */
     if (named && (!known->hardware[0] || ibh_link_has_hardware(named, known->hardware)))
         return named;
-    /* is_hardware(), because a VLAN or a bond may have the hardware address of the NIC below. */
+    /* Ask is_hardware(), because a VLAN or a bond may have the hardware address of the NIC below. */
     IBH_EACH (const IbhLink, link, snapshot->links) {
         if (ibh_link_has_hardware(link, known->hardware) && is_hardware(link))
             return link;
@@ -213,8 +213,8 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
     static const int ours[][IBH_N_SYSCTLS] = {
         [IBH_ARP_AUTO] = {2, 1, 2, 1}, [IBH_ARP_STRICT] = {1, 1, 2, 2}, [IBH_ARP_KEEP] = {0}};
 
-    /* If a part of the state is there, the state was not lost. If a run could not save the other part, it has warned of
-     * that (run/change.c). */
+    /* If a part of the state is there, the state was not lost. If a run could not save the state, the run has warned
+     * (run/change.c). */
     if (state->rails->len || state->sysctls->len)
         return;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {

@@ -69,10 +69,10 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s (%s)\n", line->str, why);
 }
 
-/* Returns the name with which the operation's line begins: the name of the NIC, or "main=spread". If the NIC is gone,
- * looks for its name in the state: by the table of the rule or route, then by the rule's address among the known rails.
- * (A "lookup main" rule counts with its partner's table.) If the state does not have the name, returns "a NIC". If the
- * NIC is gone, the operation can only be a rule-del or a route-del. */
+/* Returns the name with which the operation's line begins: the name of the NIC, or "main=spread". If no NIC owns the
+ * rule or route any more (the operation is a rule-del or a route-del), looks for a name in the state: by the table (for
+ * a "lookup main" rule, the partner's), then by the rule's address among the known rails. If the state has no name,
+ * returns "a NIC". */
 static const char *find_line_name(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;

@@ -134,7 +134,7 @@ static void find_taken_tables(const IbhDifference *difference)
     }
 }
 
-/* TRUE for a rule that looks main up, for a rule that finds a route in its table, and for a route whose table a rule
+/* TRUE for a rule that can find a route in its table, for a rule that looks main up, and for a route whose table a rule
  * looks up. */
 static gboolean is_in_use(const IbhSnapshot *snapshot, const IbhItem *item)
 {
@@ -169,8 +169,8 @@ static guint find_step(const IbhDifference *difference, const IbhItem *item)
 }
 
 /* Adds the operation for an item. Within a step, rules are deleted from the last priority to the first, and added from
- * the first to the last. A route via a gateway is deleted before the subnet's route, and added after it: the kernel
- * refuses a gateway that no route reaches. */
+ * the first to the last, so that no rule to T or D stands without its "lookup main" rule. A route via a gateway is
+ * deleted before the subnet's route, and added after it: the kernel refuses a gateway that no route reaches. */
 static void emit_item(const IbhDifference *difference, const IbhItem *item)
 {
     const IbhOpType add = item->rule ? IBH_OP_RULE_ADD : item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD;
@@ -236,7 +236,7 @@ static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *on
         const IbhSysctl key = keys[i], other = keys[1 - i];
         const gboolean replaces = want[key] > now[key] && want[other] < now[other];
         const gboolean is_looser = want[key] < now[key] && want[other] <= now[other];
-        guint step = ANSWER_LESS; /* also for the old sysctl, if the other one replaces it in ANSWER_MORE */
+        guint step = ANSWER_LESS; /* also clears a sysctl that the other sysctl has replaced in ANSWER_MORE */
 
         if (replaces || (is_looser && one->answers))
             step = ANSWER_MORE;
@@ -264,30 +264,31 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* Returns the NIC from which to announce an address of `nic`: the NIC that answers for the address after the plan.
- * Returns NULL if no NIC answers, if foreign rules route the address, or if peers know the answering NIC already. For
- * IPv6, `nic` always answers, and announces the address if our rules lead the address to a table to which they did not
- * lead it before. A link-local IPv4 address is announced only from its own NIC: from another NIC, peers would see a
- * conflict (RFC 3927). */
+/* Returns the NIC from which to announce an address of `nic`; NULL if the address is not announced. An IPv6 address is
+ * announced from `nic` if, after the plan, our rules lead it to another table than before. An IPv4 address is announced
+ * from the NIC that answers for it after the plan, but not:
+ * - if foreign rules route the address;
+ * - if the address is link-local and another NIC answers: peers would see a conflict (RFC 3927);
+ * - if no NIC answers, or peers know the answering NIC already. */
 static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNic *nic, const IbhAddress *address)
 {
-    gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
-    gpointer after = g_hash_table_lookup(difference->led_after, &address->local);
+    gpointer table_before = g_hash_table_lookup(difference->led_before, &address->local);
+    gpointer table_after = g_hash_table_lookup(difference->led_after, &address->local);
     const IbhNic *answering;
     gboolean arp_changes, rp_filter_tightens;
 
     if (address->local.family == AF_INET6)
-        return after && after != before ? nic : NULL;
+        return table_after && table_after != table_before ? nic : NULL;
     answering = ibh_difference_answering(difference, address, TRUE);
     if (ibh_nic_foreign_rule(nic, address) || (ibh_ip_is_link_local(&address->local) && answering != nic))
         return NULL;
-    if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
+    if (table_before != table_after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
-    /* The same NIC answers as before, but some peers may have learned another NIC. If our rules lead the address, these
-     * peers should switch when ARP values of the address's NIC change. If our rules lead the address, or led it before,
-     * these peers have to switch before an rp_filter gets strict, which would drop their packets. */
-    arp_changes = after && ibh_wanted_nic(difference->wanted, nic)->arp;
-    rp_filter_tightens = difference->gets_strict && (before || after);
+    /* The NIC and the table are the same as before, but some peers may have learned another NIC. If our rules lead the
+     * address, these peers should switch when ARP values of the address's NIC change, and have to switch before an
+     * rp_filter gets strict, which would drop their packets. */
+    arp_changes = table_after && ibh_wanted_nic(difference->wanted, nic)->arp;
+    rp_filter_tightens = difference->gets_strict && (table_before || table_after);
     return arp_changes || rp_filter_tightens ? answering : NULL;
 }
 
@@ -297,13 +298,13 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
 {
     const IbhLink *link = one->nic->link;
 
-    /* Our rules led traffic through this NIC, and after the plan, the NIC answers for no address. The kernel would
-     * still send ARP probes to the neighbours of the NIC, and these would learn the NIC's MAC again. Without carrier,
-     * the kernel has dropped the neighbours already. */
+    /* If our rules led traffic through this NIC, and the NIC answers for no address after the plan, the kernel would
+     * still send ARP probes to the NIC's neighbours, and the neighbours would learn the NIC's MAC again. Without
+     * carrier, the kernel has dropped the neighbours already. */
     if (one->led && one->changes && !one->answers && link->flags & IFF_UP && link->carrier)
         emit(difference, FORGET_NEIGHBOURS, IBH_OP_NEIGH_DEL, one->nic, AF_INET);
     IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
-        const IbhNic *owner = ibh_rails_owner(difference->rails, &address->local), *from;
+        const IbhNic *owner = ibh_rails_owner(difference->rails, &address->local), *announcer;
         IbhOp *op;
 
         /* If several NICs have the address, announce it for one of them: the rail that serves the address or, without
@@ -312,13 +313,14 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
             owner = ibh_rails_holder(difference->rails, &address->local);
         if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address))
             continue;
-        from = find_announcer(difference, one->nic, address);
-        if (!from || !from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
+        announcer = find_announcer(difference, one->nic, address);
+        if (!announcer || !announcer->link->carrier || !(announcer->link->flags & IFF_UP) ||
+            announcer->link->flags & IFF_NOARP)
             continue;
-        op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family);
+        op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, announcer, address->local.family);
         op->unit.ifindex = link->ifindex; /* the address's NIC: if its unit fails, announce nothing */
         op->ip = address->local;
-        op->by_kernel = address->local.family == AF_INET && is_kernels_choice(from, &address->local);
+        op->by_kernel = address->local.family == AF_INET && is_kernels_choice(announcer, &address->local);
     }
 }
 

@@ -9,11 +9,12 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* TRUE if a packet from this source to some address in the prefix can match the rule, and the rule is foreign. The
- * firewall mark of RDMA packets is 0, so a rule for another mark cannot match. A rule that leads to table local does
- * not count, because that table has no routes to other hosts; nor does a rule for VRFs (l3mdev), because a rail is in
- * no VRF. A rule with "not" matches all packets but those that it selects. With other selectors, such as iif or ports,
- * we assume that a packet can match. */
+/* TRUE if the rule is foreign, and can match a packet from this source to some address in the prefix:
+ * - A rule for VRFs (l3mdev) cannot match, because a rail is in no VRF.
+ * - A rule that leads to table local does not count, because that table has no routes to other hosts.
+ * - A rule with "not" matches all packets but those that it selects.
+ * - The firewall mark of RDMA packets is 0, so a rule for another mark cannot match.
+ * - For other selectors, such as iif or ports, we assume that a packet can match. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
     const gboolean from_matches = !rule->from.length || ibh_prefix_contains(&rule->from, source);

@@ -29,7 +29,7 @@ typedef struct {
     GArray *rules;    /* IbhRule of the selected NICs and of main=spread */
     GArray *routes;   /* IbhRoute of the selected NICs and of main=spread */
     gboolean spread;  /* the plan may change the rules and routes of main=spread */
-    gboolean orphans; /* the plan may delete our rules and routes of addresses and NICs that are gone */
+    gboolean orphans; /* the plan may delete our rules and routes that no NIC owns (ibh_rule_owner()) */
     gboolean waits;   /* the plan keeps what a tentative IPv6 address will need (waits_for_dad() in difference.c) */
 } IbhWanted;
 

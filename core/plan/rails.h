@@ -154,11 +154,13 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic,
                                     const IbhIp *ip);                       /* NULL if the NIC lacks it */
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress; may be empty, never NULL */
 
-/* Returns the owner of a rule of ours: the NIC that has the rule's source address. If no NIC has this address, the
- * owner is the NIC whose T or D the rule looks up. If several NICs have the address, the owner is the table's NIC if it
- * is one of them, else the rail that serves the address (ibh_rails_owner()), else the first of these NICs. For a
- * "lookup main" rule, the table is that of our rule to T or D with the same source and destination; without such a
- * rule, no NIC has the table. Returns NULL if there is no owner. */
+/* Returns the owner of a rule of ours; NULL if there is none. The owner depends on which NICs have the rule's source
+ * address:
+ * - one NIC: this NIC.
+ * - no NIC: the NIC whose T or D the rule looks up.
+ * - several NICs: of these, the NIC whose T or D the rule looks up; else the rail that serves the address
+ *   (ibh_rails_owner()); else the first in IbhRails.nics.
+ * A "lookup main" rule counts as looking up the table of our rule to T or D with the same source and destination. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 /* Returns the owner of a route of ours: the NIC through which the route leads or, if this NIC is gone, the NIC whose T
  * or D has the route. Returns NULL if there is neither. */

@@ -4,7 +4,7 @@
 #include "plan/want.h"
 
 /* TRUE if an event must not do this operation now: the NIC has no address of the operation's family, but addresses may
- * come back in a moment, because nobody took the NIC down, and --watch has not given the addresses up. Tentative and
+ * come back in a moment, because --watch has not given the addresses up, and nobody took the NIC down. Tentative and
  * fe80:: addresses do not count. The comments below name the exceptions. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {

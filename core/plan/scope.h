@@ -18,8 +18,8 @@ void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfi
 void ibh_scope_clear(IbhScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhScope, ibh_scope_clear)
 
-/* TRUE if the snapshot needs this route of main, provided that the route leads through a candidate: the route has a
- * next hop without a gateway, is a default, or leads to the subnet of a candidate. */
+/* For a route of main through a candidate: TRUE if the snapshot needs the route, because it has a next hop without a
+ * gateway, is a default, or leads to the subnet of a candidate. */
 gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
 /* Returns the candidates' subnets (IbhPrefix) to which main has no route through the candidate itself, although the
  * candidate is up. The snapshot needs main's routes to these subnets through other NICs. `snapshot` must have

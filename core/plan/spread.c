@@ -19,9 +19,9 @@ static const IbhAddress *first_primary(const IbhNic *nic)
     return NULL;
 }
 
-/* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or there is a foreign
- * rule that names a part of the subnet, has our priority or a higher number, and may match packets without a source
- * address. */
+/* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or our rules would
+ * hide a foreign rule. Such a foreign rule can match packets without a source address, names a part of the subnet, and
+ * has the priority of our first rule or a higher number. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
@@ -47,8 +47,8 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
     IbhRoute route;
 
-    /* Use only NICs for which the kernel selects a source of this subnet that the NIC owns: once the socket has that
-     * source, the rules of the owner apply, and have to lead to the same NIC. */
+    /* Use a NIC only if the source that the kernel selects there (first_primary()) is in this subnet, and the NIC is
+     * the owner of the source: once the socket has the source, the owner's rules lead its packets through the owner. */
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
         const IbhAddress *address = first_primary(nic);
 

@@ -20,14 +20,14 @@ static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const I
 {
     const IbhSnapshot *snapshot = rails->snapshot;
     const IbhRoute *own = ibh_routes_find_best(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
-    const IbhRoute *others = ibh_routes_find_best(snapshot->main_to_subnets, 0, &address->subnet);
+    const IbhRoute *best_other = ibh_routes_find_best(snapshot->main_to_subnets, 0, &address->subnet);
 
     /* While the NIC is down, main has no route through the NIC to copy. The rules need the prefix even then. */
     if (!(nic->link->flags & IFF_UP))
         return TRUE;
     /* If main reaches the subnet only through other NICs, and the best of these routes has a gateway, packets on a
      * direct route through this NIC would not arrive. */
-    if (!own && others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC)
+    if (!own && best_other && (best_other->hops ? best_other->hops->gateway : best_other->gateway).family != AF_UNSPEC)
         return FALSE;
     if (!own) /* the prefix of a dynamic or noprefixroute IPv6 address is on link only if a route of main says so */
         return route->family == AF_INET || (!address->dynamic && !address->noprefixroute);
@@ -123,11 +123,11 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
 
 /* Adds the pairs of an address: one for the prefix of each route, except for some learned prefixes and for prefixes
  * that are nested too deeply (LEVELS_MAX). The routes from index `learned` to before `learned_end` are learned: hosts
- * on the wire may have made them (DHCP, router advertisements). An advertised address gets a pair for a learned prefix
- * only if the prefix contains the address, so that these hosts cannot add many rules. Any other address gets a pair for
- * each learned prefix, except for the network of a NIC that is no rail: this network's traffic must not change to the
- * rail. A prefix counts as such a network if it does not contain `address`, lies inside the prefix of no other route,
- * and contains an address of a NIC that is no rail. */
+ * on the wire may have made them (DHCP, router advertisements). A learned prefix that does not contain the address gets
+ * no pair in two cases:
+ * - The address is advertised: these hosts must not be able to add many rules.
+ * - The prefix lies inside the prefix of no other route, and contains an address of a NIC that is no rail: the traffic
+ *   of that NIC's network must not change to the rail. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {
@@ -148,8 +148,8 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
         g_array_append_val(nic->pairs, pair);
     }
     /* If an outer pair of the address is ours, its rules match packets to the prefixes inside, too. So a foreign rule
-     * that comes after the outer pair's rule to T, whose priority is IBH_PRIORITY_BASE - 2 * level, does not decide
-     * about an inner pair: then the inner pair is ours, too. */
+     * after the outer pair's rule to T (priority IBH_PRIORITY_BASE - 2 * level) does not decide about an inner pair:
+     * then the inner pair is ours, too. */
     for (guint i = first; i < nic->pairs->len; i++) {
         IbhPair *pair = &g_array_index(nic->pairs, IbhPair, i);
 
@@ -194,10 +194,10 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
     const IbhIp *from = &address->local;
 
     /* Each level has two priorities: one for the rules that look main up, and the next for those that look T up. Level
-     * 0 has the last two. `before` is the distance of a priority from the last one, IBH_PRIORITY_BASE. */
-    for (guint before = 2 * LEVELS_MAX; before-- > 0;) {
-        const guint level = before / 2;
-        const gboolean asks_main = before % 2 != 0;
+     * 0 has the last two. `distance` is that of a priority from the last one, IBH_PRIORITY_BASE. */
+    for (guint distance = 2 * LEVELS_MAX; distance-- > 0;) {
+        const guint level = distance / 2;
+        const gboolean asks_main = distance % 2 != 0;
 
         IBH_EACH (const IbhPair, pair, nic->pairs) {
             IbhRule rule;
@@ -207,7 +207,7 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
             if (asks_main && pair->to.length == ibh_ip_bits(from)) /* main cannot have a longer prefix */
                 continue;
             rule = ibh_rule_of_ours(from, &pair->to, asks_main ? IBH_TABLE_MAIN : nic->table,
-                                    asks_main ? (gint64)pair->to.length : -1, IBH_PRIORITY_BASE - before);
+                                    asks_main ? (gint64)pair->to.length : -1, IBH_PRIORITY_BASE - distance);
             g_array_append_val(rules, rule);
         }
     }
@@ -255,8 +255,8 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
         add_address_rules(nic, address, has_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
     /* T gets each prefix that a pair of ours leads to, and each prefix inside such a prefix, even if the inner prefix
-     * is left to foreign rules. These rules may lead to T, too: without the route to the inner prefix, the route to the
-     * outer prefix would catch the packets. */
+     * is left to foreign rules. A foreign rule may lead to T, too: without the route to the inner prefix, the route to
+     * the outer prefix would catch the packets. */
     IBH_EACH (const IbhRoute, route, table) {
         gboolean is_led_to = FALSE;
 

@@ -13,15 +13,19 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
 /* ---- arp.c: sysctls ---- */
 
 /* A programmed NIC counts as answering ARP for its own addresses, because rules route packets from these addresses.
- * TRUE for a rail if this run covers the rail (IbhRails.only), if foreign rules route an address of the rail, or if the
- * rail has rules of ours already. TRUE for a kept NIC if it has rules of ours. With --undo, TRUE for all rails that
- * remain. */
+ * TRUE for a rail if one of these is true; TRUE for a kept NIC only if the last one is true:
+ * - This run is --undo: then the NICs that lose our rules are no rails.
+ * - This run covers the NIC (IbhRails.only).
+ * - Foreign rules route an address of the NIC.
+ * - The NIC owns a rule of ours already (ibh_rule_owner()). */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
 /* By default, the kernel answers ARP on every NIC for all IPv4 addresses of the host, so a NIC without IPv4 addresses
- * would answer for the rails. TRUE if there is a programmed NIC (ibh_nic_is_programmed()) of the same link type, and
- * all of this is true of `nic`: it is a candidate, is up, is not a rail, serves no IPv4 address, and the administrator
- * left its arp_ignore and arp_filter at 0. FALSE if `nic` is held, or has manage=no or arp=keep. */
+ * would answer for the rails. TRUE if all of this is true:
+ * - `nic` is a candidate, but no rail; is not held (IbhNic.held); and has neither manage=no nor arp=keep.
+ * - The administrator left the arp_ignore and arp_filter of `nic` at 0.
+ * - `nic` is up, and serves no IPv4 address.
+ * - A programmed NIC (ibh_nic_is_programmed()) of the same link type serves an IPv4 address. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

@@ -79,7 +79,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_LOSS_MANGLED] = {IBH_STAGE_REPLY, EITHER, DROPPED,
                           "replies come in through this NIC with a wrong checksum, so this host drops them: " DAMAGED,
                           COUNTERS},
-    /* HOME, so that could_have() (verdict.c) does not expect other causes of the pair */
+    /* HOME, so that could_have() (verdict.c) returns FALSE for the pair */
     [IBH_LOSS_TOLD] = {IBH_STAGE_REPLY, ALSO_LOST, HOME},
     [IBH_LOSS_REDIRECT] =
         {IBH_STAGE_WAY, EITHER, LOST,

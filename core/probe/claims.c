@@ -183,11 +183,12 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * is no proxy. Nor is a host that claims an address unasked, because a proxy only answers.
  *
  * In IPv4, a NIC of this host may answer for the address of another NIC of this host. This answer matters if three
- * things are true (`is_beside_rails`); all other claims of this host's NICs are ignored. First, the NIC that answers is
- * not a rail (IBH_NIC_RAIL). Second, the question named no sender: the other questions of --probe name an address of
- * this host as the sender, which no peer's question does, so the answers to these other questions do not show what
- * peers get. Third, the NIC has no arp_filter: the kernel applies arp_filter to a peer's question, but not to a
- * question without a sender. */
+ * things are true (`is_beside_rails`); all other claims of this host's NICs are ignored:
+ * - The NIC that answers is not a rail (IBH_NIC_RAIL).
+ * - The question named no sender. All other questions of --probe name an address of this host as the sender. No peer's
+ *   question does, so an answer to such a question does not show what peers get.
+ * - The NIC has no arp_filter. The kernel applies arp_filter to a peer's question, but not to a question without a
+ *   sender, so a NIC with arp_filter may answer --probe, but not a peer. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
@@ -227,14 +228,14 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
 }
 
 /* Some switches answer ARP from their own hardware address, but in the name of a virtual hardware address that the
- * administrator chose (VARP), so nothing shows that it is virtual. These claims look forged. Believe them if three
- * things are true: no claim of the IP address has been believed yet, the kernel sends to the virtual hardware address,
- * and replies to our echoes come from a sender that claims the IP address only in this name. Then all senders that
- * claim the IP address only in this name are believed, for example a second switch.
+ * administrator chose (VARP), so its bytes do not show that it is virtual. These claims look forged. Believe them if
+ * three things are true: no claim of the IP address has been believed yet, the kernel sends to the virtual hardware
+ * address, and replies to our echoes come from a sender that claims the IP address only in this name. Then all senders
+ * that claim the IP address only in this name are believed, for example a second switch.
  *
  * A host that forges such claims, and diverts the peer's replies through itself, gains nothing, for two reasons. If the
  * true owner claims the IP address in its own name, that claim has been believed already, so the forged claims are not.
- * And we believe only the name to which the kernel sends: if the kernel sends to the true owner, that is the true
+ * And we believe only the name to which the kernel sends: if the kernel sends to the true owner, we believe the true
  * owner's name. */
 void ibh_probe_believe_routers(IbhProbe *probe)
 {

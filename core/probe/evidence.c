@@ -339,8 +339,9 @@ static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
     hear_neighbour(probe, heard, operation == ARPOP_REQUEST, &arp);
 }
 
-/* A solicitation asks for an address. An advertisement claims an address, and has the hardware address in an option. A
- * hop limit below 255 means that a router forwarded the packet, so no neighbour sent it. */
+/* Takes solicitations that this host sends, which ask for an address, and advertisements that come in, which claim an
+ * address, and have the hardware address in an option. A hop limit below 255 means that a router forwarded the packet,
+ * so no neighbour sent it. */
 static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
 {
     const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
@@ -380,7 +381,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     const guint8 *bytes = heard->bytes;
     const gboolean six = heard->protocol == ETH_P_IPV6;
     const int family = six ? AF_INET6 : AF_INET;
-    guint offset = 0;
+    guint fragment_offset = 0;
     gboolean is_icmp;
     gsize at;
     IbhPacket packet = {.ifindex = heard->ifindex, .sender = heard->sender};
@@ -395,10 +396,10 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     at = six ? SIX : ibh_icmp_offset(bytes, heard->length);
     is_icmp = six ? bytes[6] == IPPROTO_ICMPV6 : at > 0;
     if (!six) {
-        offset = ibh_get16(bytes + 6) & 0x1fff;
+        fragment_offset = ibh_get16(bytes + 6) & 0x1fff;
         packet.is_fragment = (bytes[6] & 0x20) != 0; /* the flag "more fragments" */
     } else if (bytes[6] == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT) {
-        offset = ibh_get16(bytes + SIX + 2) & 0xfff8;
+        fragment_offset = ibh_get16(bytes + SIX + 2) & 0xfff8;
         packet.is_fragment = TRUE;
         is_icmp = bytes[SIX] == IPPROTO_ICMPV6;
         at += FRAGMENT;
@@ -406,7 +407,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
         hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
     }
     /* only the first fragment has the ICMP header */
-    if (!is_icmp || offset || packet.total <= at || heard->length <= at)
+    if (!is_icmp || fragment_offset || packet.total <= at || heard->length <= at)
         return;
     packet.icmp = bytes + at;
     packet.length = MIN(heard->length, packet.total) - at; /* padding may follow the packet in a short frame */

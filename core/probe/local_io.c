@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads what could drop packets on this host (the facts); the NICs' FDB entries, which show macvlans in other network
- * namespaces; and the limits and use of the host's neighbour tables. */
+/* Reads what could drop packets on this host (the facts); the NICs' forwarding tables (FDB), which show macvlans in
+ * other network namespaces; and the limits and use of the host's neighbour tables. */
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 

@@ -10,10 +10,9 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's first address in whose subnet the peer is. If the NIC has no such address, the result depends on
- * `any`. If `any` is FALSE, returns NULL. If `any` is TRUE, returns another address of the peer's family, preferably
- * one with a subnet; NULL if the NIC has no address of this family. Looks only at addresses that a rail would serve
- * (IbhNic.served), and skips those for which another NIC has the rules. */
+/* Returns the NIC's first address in whose subnet the peer is. If there is none, but `any` is TRUE, returns another
+ * address of the peer's family, preferably one with a subnet. Otherwise returns NULL. Looks only at addresses that a
+ * rail would serve (IbhNic.served), and skips those for which another NIC has the rules. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -97,20 +96,19 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-/* Returns why a rail does not ask a peer; NULL if the rail asks. There are two cases in which the main table decides
- * about the peer, so the rail does not ask. In the first, main's route to the peer leads through another rail to a
- * gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has no such remote=, is not a
- * default route: an administrator wants that route. In the second, the peer is beyond the rail's subnets and remote=,
- * the rail has no gateway of its own, and the kernel finds no route (ENETUNREACH), or a route that leaves this host
- * through another NIC, which may be right. */
+/* Returns why a rail does not ask a peer; NULL if the rail asks. A rail does not ask in two cases:
+ * - Main's route to the peer leads through another rail to a gateway, and has a longer prefix than the rail's remote=
+ *   for the peer; without such a remote=, it is enough that it is no default route. An administrator wants that route.
+ * - The peer is beyond the rail's subnets and remote=, the rail has no gateway of its own, and the kernel finds no
+ *   route (ENETUNREACH), or a route that leaves this host through another NIC. Such a route may be right. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
     const IbhLookup *route = &pair->route;
-    const IbhNic *nic = pair->nic, *by = ibh_rails_nic(rails, route->oif);
+    const IbhNic *nic = pair->nic, *route_nic = ibh_rails_nic(rails, route->oif);
     const IbhPrefix peer = ibh_prefix_of_host(&route->to);
     const IbhRemote *remote = ibh_nic_find_remote(nic, &peer);
-    const gboolean is_by_other_rail = by && by != nic && by->status == IBH_NIC_RAIL,
+    const gboolean is_by_other_rail = route_nic && route_nic != nic && route_nic->status == IBH_NIC_RAIL,
                    is_longer = route->length > (remote ? remote->prefix.length : 0);
     const IbhLink *link = ibh_snapshot_link(rails->snapshot, route->oif);
     const char *name = link ? link->name : "another interface";
@@ -125,15 +123,15 @@ static char *why_left_to_main(const IbhProbePair *pair)
         return NULL;
     if (route->error == ENETUNREACH)
         return g_strdup("outside its subnets, and no route leads there");
-    /* the rail asks, because main chose this very NIC, or because judge.c has to report the error or local route */
+    /* the rail asks: judge.c has to report the error or the local route, or the route leads through this very NIC */
     if (route->error || route->oif == nic->link->ifindex || route->type == RTN_LOCAL)
         return NULL;
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 
 /* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only. So the
- * gateway of the matching route differs from the gateway used. If the matching route is a multipath route, the answer
- * lists all nexthops of the route, and not the one that the kernel uses, so a difference means nothing. */
+ * gateway of the matching route (`route`) differs from the gateway that the kernel uses (`used`). If the matching route
+ * is a multipath route, `route` has all its nexthops, and no single gateway, so a difference means nothing. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;
@@ -213,8 +211,8 @@ static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair)
             number_peer(probe, ibh_probe_peer(pair));
         g_array_append_vals(probe->pairs, pair, 1);
     }
-    /* ibh_probe_new() found the next hops without the routes; when pairs are left to main, the routes are known. When
-     * unfinished pairs are taken out, the same next hops are found again. */
+    /* ibh_probe_leave_to_main() needs this: the routes, which ibh_probe_new() did not know, decide the next hops. For
+     * ibh_probe_take_out_unfinished(), the same next hops are found again. */
     ibh_probe_find_hops(probe);
 }
 
@@ -239,8 +237,8 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 /* Adds each address once. If the user gives a list of all hosts of a fabric, this list names this host, too. --probe
  * sends no echoes to this host's own addresses (for example a VIP on lo), so they get no pairs. But another host may
  * have the same address, and --probe asks who else has each of its sources. So each of this host's addresses becomes a
- * source of the rail that serves the address or, if no rail serves it, of the first rail that has a subnet with the
- * address. If no rail has such a subnet, the address becomes no source. */
+ * source of the first rail that has a subnet with the address; if a rail serves the address, only of this rail. If
+ * there is no such rail, the address becomes no source. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {

@@ -13,9 +13,9 @@
  *
  * Many pairs are under way at the same time; on average, all together send at most 4,000 packets a second. A pair that
  * sends to its peer directly adds an entry for the peer to the kernel's neighbour table, unless the table has one
- * already. The whole machine shares this table, so for each family, there is a limit to how many pairs that add an
- * entry are under way together: the number of entries that --probe may add (ibh_probe_room()), but at least one. When
- * such a pair is finished, its entry is deleted, and the next pair begins.
+ * already. The whole machine shares this table, so for each family, at most ibh_probe_room() pairs that add an entry
+ * are under way together, or one if there is no room. When such a pair is finished, its entry is deleted, and the next
+ * pair begins.
  */
 #pragma once
 
@@ -84,7 +84,7 @@ struct IbhProbeHop {
     gboolean is_begun; /* a pair with this next hop has begun */
     gboolean in_table; /* the neighbour table had an entry for the address before the first such pair began */
     IbhLladdr entry;   /* the hardware address in that earlier entry; length 0: unknown */
-    IbhLladdr lladdr;  /* the hardware address that the entry had after such a pair began; length 0: unknown */
+    IbhLladdr lladdr;  /* the first hardware address read from the table after such a pair began; length 0: none */
     gboolean fixed;    /* `lladdr` comes from a fixed entry; see IbhNeighbour */
     /* `asks` and `is_answered` tell only what happened before --probe asked, because the answer to --probe may repair
      * the kernel's entry. */
@@ -94,8 +94,8 @@ struct IbhProbeHop {
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: --probe has not asked yet */
     gboolean forged;     /* a host claims the address in another host's name, and the kernel may believe the claim */
     gboolean is_virtual; /* a virtual router has the address, as ibh_probe_believe_routers() found */
-    /* find_rivals() sets the next two members. If several hops have the address, find_rivals() sets them only in the
-     * first hop of the list; but for an fe80:: address, in each hop. */
+    /* find_rivals() (judge.c) sets the next two members: for an fe80:: address, in each hop; for any other address,
+     * only in the first hop that has the address. */
     gboolean is_compared; /* `rivals` is known */
     IbhCause rivals;      /* who claims the address, as compare_claims() says (judge.c) */
     guint n_claims;
@@ -212,7 +212,7 @@ struct IbhProbePair {
     IbhCause rdma;  /* how far the RDMA request came; IBH_CAUSE_NONE: it was answered, or no request was wanted */
     int rdma_error; /* the errno with which the step in `rdma` failed; 0: none */
     /* the verdict */
-    IbhCause causes[IBH_PROBE_LISTS]; /* at most one from each list (judge.c); the first tells why echoes were lost */
+    IbhCause causes[IBH_PROBE_LISTS]; /* at most one from each list (judge.c); causes[0] tells why echoes were lost */
 };
 
 /* A rail and a peer that it does not ask, or did not finish asking. */
@@ -312,12 +312,9 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
  * in pair->redirected whether an ICMP redirect made the two gateways differ. Changes nothing if a look-up failed, or if
  * `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* Takes out the pairs that the main table decides about, and lists them in IbhProbe.unasked. A NIC that is down, or has
- * no carrier, keeps its pairs. For other NICs, there are two cases. In the first, main's route to the peer leads
- * through another rail to a gateway, and has a longer prefix than the rail's remote= for the peer or, if the rail has
- * no such remote=, is not a default route. In the second, the peer is beyond the rail's subnets and remote=, the rail
- * has no gateway of its own, and the kernel finds no route, or a route that leaves this host through another NIC. Call
- * this function when the routes of all pairs are known. */
+/* Takes out the pairs whose rail leaves the peer to the main table (why_left_to_main() in pairs.c says when), and lists
+ * them in IbhProbe.unasked. A NIC that is down, or has no carrier, keeps its pairs. Call this function when the routes
+ * of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result, and lists them in IbhProbe.unfinished. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
@@ -352,8 +349,7 @@ typedef struct {
 } IbhShot;
 
 /* Begins pairs, and gives pairs their turns. Returns TRUE if `ret_shot` should be sent now. Returns FALSE if nothing
- * should be sent before `ret_due`. In the meantime, this answer can change when a packet comes in, and when
- * ibh_probe_learn() or ibh_flight_end() is called. */
+ * should be sent before `ret_due`, unless a packet comes in, or ibh_probe_learn() or ibh_flight_end() is called. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due);
 /* Notes that the packet was sent, or could not be sent. */
 void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
@@ -391,8 +387,9 @@ static inline guint32 ibh_get32(const guint8 *at)
     return (guint32)ibh_get16(at) << 16 | ibh_get16(at + 2);
 }
 
-/* Adds bytes to a sum, whose complement is a checksum of IP or ICMP, and returns the new sum. So the sum of an intact
- * packet with its checksum is 0xffff; in ICMPv6, the sum also covers addresses, length and protocol. */
+/* Adds bytes to the sum of 16-bit words from which a checksum is made (RFC 1071), and returns the new sum. A checksum
+ * is the complement of this sum, so an intact packet with its checksum has the sum 0xffff. In ICMPv6, the sum also
+ * covers addresses, length and protocol. */
 guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
 /* Returns the length of the echo with this number, without its IP header; 0 if the number has a size that is too small
  * for an echo, or larger than IBH_PROBE_SIZE_MAX. */

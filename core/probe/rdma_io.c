@@ -60,9 +60,9 @@ static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int er
         _exit(1);
 }
 
-/* Gives the kernel a command by one write(), of a header and of `in`. If the command has an answer, a member of `in` is
- * the address where the kernel puts the answer, of at most `answer_size` bytes. Returns 0 or an errno. The commands
- * used here do not wait for the network. */
+/* Gives the kernel a command: one write() with a header and `in`. If the command has an answer, the kernel puts at most
+ * `answer_size` bytes of it at the address in the member `response` of `in`. Returns 0 or an errno. The commands used
+ * here do not wait for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
 {
     guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)]; /* "connect" is the longest */
@@ -95,8 +95,8 @@ static void begin_request(const Asker *asker, guint32 i)
     struct rdma_ucm_bind bind = {0};
     struct rdma_ucm_resolve_addr resolve = {.timeout_ms = ADDRESS_MS};
     int error = asker->error;
-    /* What to tell if a step fails. ENOENT: either the module is not loaded, or, if sysfs has the device, a container's
-     * /dev lacks its file. */
+    /* What to tell if a step fails. With ENOENT, the module is not loaded; but if sysfs has the device, only its file
+     * is missing, in a container's /dev. */
     IbhCause cause = error == ENOENT && access("/sys/class/misc/rdma_cm", F_OK) ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
 
     bind.addr_size = put_address(&bind.addr, &source->ip);

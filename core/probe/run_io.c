@@ -124,9 +124,9 @@ static void wait_until(IbhProber *prober, gint64 until)
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. The NIC of each source asks for the source's
- * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. If it could be sent,
- * and ibh_probe_witness() finds another rail (only in IPv4), that rail asks for the same address and names its own
- * address as the sender: a proxy answers this second question, by default up to 0.8 s late. Returns the time until
+ * address. In IPv4, this question names no sender (RFC 5227), so no proxy answers the question. If the question could
+ * be sent, and ibh_probe_witness() finds another rail (only in IPv4), that rail asks for the same address and names its
+ * own address as the sender: a proxy answers this second question, by default up to 0.8 s late. Returns the time until
  * which answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {

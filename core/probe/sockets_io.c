@@ -38,17 +38,17 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
 {
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                     sizeof program); /* if this fails, evidence.c ignores unneeded packets, or nobody reads them */
+    /* if this fails, evidence.c ignores unneeded packets, and nobody reads those of a socket that only sends */
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
 /* Attaches a filter that lets only these packets pass: ARP, ICMP of both families, fragments of IPv6, and answers to
  * SYNs. Among these packets, evidence.c recognises those that concern this run. A packet socket hears the frames of a
- * VLAN also on the NIC below the VLAN, with the VLAN's tag. The filter drops frames with such a tag, because a VLAN is
- * another network than the NIC's. But frames whose tag has the VLAN ID 0 pass: such a tag names no VLAN, and has only a
- * priority. The filter keeps all bytes of this run's echoes and their replies, because evidence.c tests the checksum
- * over all bytes of a reply. A raw socket does not tell that a checksum is wrong: the kernel silently drops such an
- * IPv6 reply, and gives such an IPv4 reply to the socket like any other. */
+ * VLAN also on the NIC below the VLAN, with a VLAN tag. The filter drops frames with a VLAN tag, because a VLAN is
+ * another network than the NIC's. But frames with the VLAN ID 0 pass: their VLAN tag names no VLAN, and has only a
+ * priority. The filter keeps all bytes of this run's echoes and their replies, which have the tag `tag` (IbhProbe.tag),
+ * because evidence.c tests the checksum over all bytes of a reply. The sockets for echoes do not tell that a checksum
+ * is wrong: the kernel gives them no such IPv6 reply, and gives them such an IPv4 reply like any other. */
 static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE }; /* indexes of the instructions with these names below */

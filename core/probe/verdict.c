@@ -39,8 +39,8 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss (the row of
- * IBH_LOSS_TOLD has the place IBH_AT_HOME, too): then a cause on the way or at the peer would not show. */
+/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss: then a cause on the
+ * way or at the peer would not show. In both cases, the place is IBH_AT_HOME (see the row of IBH_LOSS_TOLD). */
 static gboolean could_have(const IbhProbePair *pair)
 {
     const IbhCause loss = pair->causes[0];
@@ -55,9 +55,11 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
 }
 
 /* Decides who is to blame for the cause that this pair has. The place in the row of the cause may tell. If the place is
- * IBH_AT_EITHER, the peer is to blame if at least two of the peer's pairs have the cause, at least one of the peer's
- * pairs could have the cause, and all that could have it do have it. If the peer is not to blame, the same rule is
- * applied to the rail and its pairs. If the rail is not to blame either, the finding is about the single pair. */
+ * IBH_AT_EITHER, the peer is to blame under three conditions:
+ * - At least two pairs of the peer have the cause.
+ * - At least one pair of the peer could have the cause (could_have()).
+ * - All pairs of the peer that could have the cause have it.
+ * If the peer is not to blame, the rail is, under the same conditions for its pairs; else the single pair is. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
@@ -138,7 +140,7 @@ static void report_share(const Charge *charge, Share share)
     g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
     g_autoptr(GPtrArray) rails = g_ptr_array_new(), pairs = g_ptr_array_new(), whys = g_ptr_array_new(),
                          fixes = g_ptr_array_new(), advice = g_ptr_array_new();
-    g_autofree char *to = NULL, *who = NULL, *why = NULL, *by = NULL;
+    g_autofree char *peer_names = NULL, *who = NULL, *why = NULL, *rail_names = NULL;
     gboolean names_rails;
     IbhFinding *finding;
 
@@ -166,12 +168,12 @@ static void report_share(const Charge *charge, Share share)
     }
     if (!pairs->len)
         return;
-    to = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
-    by = ibh_probe_join_names(rails, IBH_PROBE_NAMED, 0);
+    peer_names = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
+    rail_names = ibh_probe_join_names(rails, IBH_PROBE_NAMED, 0);
     /* single pairs of one rail are named like the pairs of a rail that is to blame: first the rail, then the peers */
     names_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
-    who = at_peer       ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
-          : names_rails ? g_strdup_printf("%s to %s", by, to)
+    who = at_peer       ? g_strdup_printf("%s%s", peer_names, row->place == IBH_AT_EITHER ? " to every rail" : "")
+          : names_rails ? g_strdup_printf("%s to %s", rail_names, peer_names)
                         : ibh_probe_join_names(pairs, IBH_PROBE_NAMED, 0);
     why = join_texts(whys);
     finding =
@@ -181,7 +183,7 @@ static void report_share(const Charge *charge, Share share)
     for (guint i = 0; names_rails && i < rails->len; i++)
         ibh_finding_add_iface(finding, rails->pdata[i]);
     /* the owner is who is to blame: the peers or the single pairs; NULL: the interfaces of the finding */
-    finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
+    finding->owner = at_peer ? g_steal_pointer(&peer_names) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 
 void ibh_probe_report_causes(IbhProbe *probe)

@@ -105,12 +105,15 @@ typedef enum {
     N_KINDS
 } Kind;
 
-/* TRUE if three things are true: our address `own` has only one claimant; the rail has pairs, and each next hop of
- * these pairs has the same claimant, and no other; and all echoes of the rail came back. Then the claimant is the
- * router of a private VLAN, which rightly answers for all hosts on the VLAN, and forwards packets between them. */
+/* TRUE under three conditions:
+ * - Our address `own` has only one claimant.
+ * - The rail has pairs, and all their echoes came back.
+ * - The next hop of each of these pairs has the same claimant, and no other.
+ * Then the claimant is the router of a private VLAN, which rightly answers for all hosts on the VLAN, and forwards
+ * packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
-    gboolean any = FALSE;
+    gboolean has_pairs = FALSE;
 
     if (own->n_claims != 1)
         return FALSE;
@@ -120,9 +123,9 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
         if (!pair->received || pair->received < pair->sent || !pair->hop || pair->hop->n_claims != 1 ||
             !ibh_lladdr_equal(&pair->hop->claims[0].lladdr, &own->claims[0].lladdr))
             return FALSE;
-        any = TRUE;
+        has_pairs = TRUE;
     }
-    return any;
+    return has_pairs;
 }
 
 /* Names the claimants of one address that are of one kind: NICs of this host by their names, others by their hardware

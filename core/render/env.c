@@ -130,10 +130,11 @@ static void put_gids(GString *out, const GArray *rails)
             first->index, first->index, first->index);
 }
 
-/* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs at least two RoCE
- * rails, and the GID of each RoCE rail must be that of an IPv4 address in a subnet of the rail. NCCL compares all
- * subnets at one prefix length, by default 24. So we write the shortest length among these subnets, and write nothing
- * if two subnets are equal at that length. */
+/* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. NCCL compares all subnets at one
+ * prefix length, by default 24. So we write the shortest length of the rails' subnets. Writes nothing in three cases:
+ * - There are fewer than two RoCE rails.
+ * - The GID of a RoCE rail is not that of an IPv4 address in a subnet of the rail.
+ * - Two of the rails' subnets are equal at the length that we would write. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);

@@ -22,9 +22,9 @@
 
 /* ---- tables with other numbers ---- */
 
-/* TRUE if the rendered files cannot use the table for this NIC: its number is below 256, ib-hook or a VRF uses the
- * table, a foreign rule leads to it, or the snapshot has foreign routes of the table that do not lead through this NIC
- * alone. In a shared table, each program's routes would also decide about the other program's packets. */
+/* TRUE if the rendered files cannot use the table for this NIC: its number is below 256, ib-hook uses the table, a
+ * foreign rule leads to it, a VRF uses it, or the snapshot has foreign routes of the table that do not lead through
+ * this NIC alone. In a shared table, each program's routes would also decide about the other program's packets. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -92,10 +92,10 @@ static GPtrArray *choose_rails(GString *out, const IbhRails *rails)
     return chosen;
 }
 
-/* Writes, as a comment, each sysctl whose wanted value differs from the administrator's value (IbhNic.base). For a rail
- * without arp=keep, also writes sysctls for which the two values are equal, unless both are 0. For any other NIC, the
- * values differ only if the NIC must be silent (ibh_nic_must_be_silent()). Writes nothing for a NIC that --iface leaves
- * out, or whose name cannot stand in a file. */
+/* Writes, as a comment, each sysctl whose wanted value differs from the administrator's value (IbhNic.base). The output
+ * is the whole end state, so for a rail without arp=keep, also writes sysctls for which the two values are equal,
+ * unless both are 0. For any other NIC, the values differ only if the NIC must be silent (ibh_nic_must_be_silent()).
+ * Writes nothing for a NIC that --iface leaves out, or whose name cannot stand in a file. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
@@ -221,33 +221,33 @@ static const char *const metrics[][N_WORDS] = {
 /* Returns the metrics of the route in the words of a format; NULL if the route has none for which ip(8) has a word.
  * Appends to `lost` the metrics that the format cannot express, each with a blank before it. If all are lost, returns
  * "". */
-static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
+static char *write_metrics(const IbhRoute *route, Words words, GString *lost)
 {
     g_autoptr(GString) ip = g_string_new(NULL), text = g_string_new(NULL);
-    g_auto(GStrv) words = NULL;
+    g_auto(GStrv) parts = NULL;
 
     ibh_route_put_metrics(ip, route);
     if (!ip->len)
         return NULL;
-    if (format == WORDS_OF_IP)
+    if (words == WORDS_OF_IP)
         return g_strdup(ip->str);
-    words = g_strsplit(ip->str + 1, " ", -1);                  /* the text begins with a blank */
-    for (char **word = words; word[0] && word[1]; word += 2) { /* "mtu 1400" or "mtu lock 1400" */
-        const gboolean locked = g_str_equal(word[1], "lock");
+    parts = g_strsplit(ip->str + 1, " ", -1);                  /* the text begins with a blank */
+    for (char **part = parts; part[0] && part[1]; part += 2) { /* "mtu 1400" or "mtu lock 1400" */
+        const gboolean locked = g_str_equal(part[1], "lock");
         const char *name = NULL;
 
         for (guint i = 0; i < G_N_ELEMENTS(metrics); i++)
-            name = g_str_equal(metrics[i][WORDS_OF_IP], word[0]) ? metrics[i][format] : name;
+            name = g_str_equal(metrics[i][WORDS_OF_IP], part[0]) ? metrics[i][words] : name;
         /* If the format has no name for the metric, the metric is lost. networkd has no word for a lock: if it has a
          * name for the metric, only the lock is lost. */
-        if (!name || (locked && format == WORDS_OF_NETWORKD))
-            g_string_append_printf(lost, " %s%s", word[0], locked && name ? " lock" : "");
+        if (!name || (locked && words == WORDS_OF_NETWORKD))
+            g_string_append_printf(lost, " %s%s", part[0], locked && name ? " lock" : "");
         if (locked)
-            word++; /* word[1] is the value now */
-        if (name && format == WORDS_OF_NETWORKD)
-            g_string_append_printf(text, "%s=%s\n", name, word[1]);
+            part++; /* part[1] is the value now */
+        if (name && words == WORDS_OF_NETWORKD)
+            g_string_append_printf(text, "%s=%s\n", name, part[1]);
         else if (name)
-            g_string_append_printf(text, " %s=%s%s%s%s", name, word[1], locked ? " lock-" : "", locked ? name : "",
+            g_string_append_printf(text, " %s=%s%s%s%s", name, part[1], locked ? " lock-" : "", locked ? name : "",
                                    locked ? "=true" : "");
     }
     return g_strdup(text->str);
@@ -256,8 +256,8 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 /* ---- a rail as its own manager would configure it ---- */
 
 /* Returns the name of the NIC's connection or file, if the manager that is called `name` configures the NIC. NULL if
- * another or an unknown manager does so, if the connection or file is not known, or if several NICs share it: each of
- * these NICs would get the routes of all. */
+ * the NIC's manager is another or not known, if the connection or file is not known, or if several NICs share the
+ * connection or file: each of these NICs would get the routes of all. */
 static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, const char *name)
 {
     const IbhManager *own = ibh_facts_manager(facts, nic->link->ifindex);
@@ -394,11 +394,11 @@ static void put_rail(GString *out, Line line)
     fill_template(out, line.format->rules, &line);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhOwner owner = {.rule = ibh_nic_foreign_rule(nic, address)};
-        g_autofree char *rule = owner.rule ? ibh_owner_text(line.rails->snapshot, &owner) : NULL;
+        g_autofree char *foreign = owner.rule ? ibh_owner_text(line.rails->snapshot, &owner) : NULL;
 
-        if (rule && line.format->rule[0] && (family == AF_UNSPEC || family == address->local.family) &&
+        if (foreign && line.format->rule[0] && (family == AF_UNSPEC || family == address->local.family) &&
             ibh_nic_has_first(nic, address))
-            g_string_append_printf(out, "# Without %s: %s routes it.\n", ibh_ip_format(&address->local, text), rule);
+            g_string_append_printf(out, "# Without %s: %s routes it.\n", ibh_ip_format(&address->local, text), foreign);
     }
     IBH_EACH (const IbhRule, rule, nic->rules) {
         line.rule = rule;

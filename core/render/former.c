@@ -41,8 +41,8 @@ static gboolean has_partner(const IbhSnapshot *snapshot, const IbhRule *rule)
 }
 
 /* TRUE if the rule has the priority of a rendered rule. Rendered rules that lead to main have even numbers, the others
- * odd ones. For a rule that leads to D', the number is no proof: if a script adds a rule without a
- * priority, the kernel may give this rule the number just before that of main's rule, too. So a rule to D' also needs
+ * odd ones. For a rule to D', the number alone is no proof. If a script adds a rule without a priority, the kernel
+ * gives the rule the number before that of the second rule in the list, which may be main's. So a rule to D' also needs
  * its partner. */
 static gboolean has_our_priority(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
@@ -82,7 +82,7 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
 {
     g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
 
-    /* In the kernel's order, a rule to a default comes after its partner (has_partner()). We go backwards, so the
+    /* In the kernel's order, a rule to D' comes after its partner (has_partner()). We go backwards, so the
      * partner is still there when we judge the rule. */
     IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
         const int table = (int)rule->table;

@@ -7,7 +7,7 @@
 #include "report/report.h"
 
 #define MANY_PEERS 8 /* from this number on, a rail has many peers */
-#define WORST_MAX 5  /* at most so many rows of peers that are not ok follow the rows that count peers */
+#define WORST_MAX 5  /* after the rows that count peers: the most rows of peers that are not ok */
 
 /* The peers of one rail that are in the same state; in `sums` (count_pairs()), the peers of one rail in any state. `ok`
  * is FALSE if the peers have problems or were not asked; `sums` do not use it. */

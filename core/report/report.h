@@ -84,13 +84,13 @@ gboolean ibh_report_is_ok(const IbhReport *report);
  * no other finding: TRUE even if another one, such as port-not-active, says that the NIC has no carrier. */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 guint ibh_report_count_standing(const IbhReport *report); /* counts the shown rails without carrier-down */
-/* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) from which --check asks about no other host, mostly
- * because the rail has no subnet, remote=, gateway= or on-link route that leads to another host. IBH_ADDRESSES_CHECKED
- * are all other addresses. */
+/* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) from which --check asks about no packet to another host,
+ * mostly because the rail has neither a subnet, nor remote= or gateway=, nor an on-link route to other hosts.
+ * IBH_ADDRESSES_CHECKED are all other addresses. */
 typedef enum { IBH_ADDRESSES_ALL, IBH_ADDRESSES_CHECKED, IBH_ADDRESSES_UNCHECKED } IbhAddresses;
 /* Returns the NIC's addresses that count (ibh_address_counts()), as texts (char *) such as "172.16.34.2/24". */
 GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which);
-/* 1: no problem; 0: problems; -1: the only problem is that it is not known which host answered */
+/* 1: no problem; 0: problems; -1: the only problem is that it is not known which NIC of the peer answered */
 int ibh_pair_verdict(const IbhProbePair *pair);
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL if RDMA was not asked for */
 char *ibh_texts_join(const GPtrArray *texts, const char *separator);

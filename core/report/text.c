@@ -42,9 +42,11 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
 }
 
 /* With a rail, adds a row for each finding that is about this rail alone, or that has a text for this rail. If `rail`
- * is NULL, adds the other rows: the same rows for NICs that are not among the shown rails; for a finding about several
- * NICs, one row for all of these NICs for which it has no text; and rows for findings about the host. The row of a
- * single NIC has its port, such as "mlx5_1/1", which identifies the cable. */
+ * is NULL, adds the other rows:
+ * - for each NIC that is not among the shown rails: the same rows
+ * - for a finding about several NICs: one row for all of its NICs for which it has no text
+ * - for a finding about the host: one row
+ * The row of a single NIC has its port, such as "mlx5_1/1", which identifies the cable. */
 static void add_findings(const IbhReport *report, const IbhNic *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -95,8 +97,8 @@ static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
     return addresses->len ? ibh_texts_join(addresses, " ") : g_strdup("-");
 }
 
-/* Returns the text for a rail without problems: which addresses leave through it, and what a note adds. If there
- * are only unchecked addresses, the text says only that they were not checked. */
+/* Returns the text for a rail without problems: which addresses leave through it, what a note adds, and which addresses
+ * were not checked. If all addresses are unchecked, the text says only that. */
 static char *say_ok(const IbhReport *report, const IbhNic *rail)
 {
     const guint32 found = report->check ? ibh_check_find_table(report->check, rail) : 0,

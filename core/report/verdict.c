@@ -32,11 +32,12 @@ static const char *find_cause(const char *said)
     return at;
 }
 
-/* Returns which NICs have the problem, and what the problem is. If packets of several NICs go astray, the problem is
- * that these NICs use the wrong NIC. If the problem is that of one NIC, and the finding has a text for this NIC,
- * "CONSEQUENCE: CAUSE", the problem is the consequence. In these two cases, the cause follows with `whole`; without
- * `whole`, it is left out, because the NIC's row has it, too. In all other cases, the finding's message says what the
- * problem is. */
+/* Returns which NICs have the problem, and what the problem is:
+ * - If packets of several NICs go astray: that they use the wrong NIC.
+ * - If one NIC has the problem, and the finding has a text for this NIC, "CONSEQUENCE: CAUSE": the consequence.
+ * - In all other cases: the finding's message.
+ * In the first two cases, the cause follows with `whole`; without `whole`, it is left out, because the NIC's row has
+ * the cause, too. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
@@ -69,9 +70,9 @@ static void add_remedy(GPtrArray *lines, const char *severity, const char *probl
 }
 
 /* Adds the fullest line that fits the terminal; if none fits, the last. A line says what is wrong, and then which
- * one command fixes all of it. If there is no such command, or no line with the command fits, the line says where to
- * read more instead. If there is a single problem, and no command fixes it, two lines are tried first: the whole
- * problem with its cause, and the same up to the first "; ". */
+ * command fixes everything. If no single command does, or no line with the command fits, the line says instead where to
+ * read more. If there is a single problem, and no command fixes it, two lines are tried first: the whole problem with
+ * its cause, and the same up to the first "; ". */
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);
@@ -90,12 +91,12 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings)
         applies_all |= finding->severity != IBH_INFO && g_strcmp0(finding->fix, APPLY) == 0;
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const char *own = applies_all && finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
+        const char *fix = applies_all && finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
 
         if (finding->severity == IBH_INFO)
             continue;
         /* Once `command` is NULL, it stays NULL: only another NULL is equal to it. */
-        command = problems == 0 || g_strcmp0(command, own) == 0 ? own : NULL;
+        command = problems == 0 || g_strcmp0(command, fix) == 0 ? fix : NULL;
         problems++;
         IBH_EACH_POINTER (char, iface, finding->ifaces) {
             if (ibh_finding_severity_for(finding, iface) != IBH_INFO)
@@ -119,8 +120,7 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
     ibh_rows_add(report, "%s", (char *)lines->pdata[best]);
 }
 
-/* Says how many rails work, and which are down or away. Nothing is wrong: a rail that is down or away has only a note.
- */
+/* Says how many rails work, and which are down or away. Here, a rail that is down or away has only a note. */
 static void add_right(const IbhReport *report)
 {
     g_autoptr(GString) text = g_string_new(NULL);

@@ -11,9 +11,9 @@
 /* ---- the operations ---- */
 
 /* An announcement makes peers switch sooner to the NIC that answers for an address now. We also delete our neighbour
- * entries on a NIC that no longer answers: otherwise, the kernel may send ARP requests to these neighbours through this
- * NIC, and the neighbours would switch back to this NIC. If either operation fails, peers switch when they ask again:
- * so warn, and keep the change. */
+ * entries on a NIC that no longer answers: otherwise, the kernel may probe these neighbours through this NIC. The
+ * probes are ARP requests with this NIC's hardware address, so the neighbours would switch back to this NIC. If either
+ * operation fails, peers switch when they ask again: so warn, and keep the change. */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);

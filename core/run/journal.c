@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The send buffer of the socket: room for hundreds of lines, because a slow reader must not lose any. */
+/* The send buffer of the socket: room for hundreds of lines, so that none is lost while the reader is slow. */
 #define BUFFER_SIZE (1024 * 1024)
 
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length)

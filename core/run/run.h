@@ -101,8 +101,8 @@ void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
  * memory or take locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);
 
-/* ---- the start of main(): sets the umask, ignores SIGXFSZ, opens descriptors 0 to 2 if the caller closed them, and
- * prevents core dumps ---- */
+/* ---- the start of main(): prevents core dumps, sets the umask, ignores SIGXFSZ, and opens descriptors 0 to 2 if the
+ * caller closed them ---- */
 
 void ibh_process_start(void);
 

@@ -14,12 +14,12 @@ typedef struct {
     int uevents;    /* reports about RDMA devices that come and go; -1: not available here */
     GArray *filter; /* the filter that `netlink` has, if the kernel took it; NULL: none yet */
 
-    const char *first; /* why to look, in words, such as "an address changed": the words for the first report. But if
-                          ibh_events_drain() has set `ret_ours` to TRUE: the words for the first report about us that
-                          the last such call read. NULL: there was no netlink report */
+    const char *first; /* why to look, in words, such as "an address changed": the words for the first report. In each
+                          call of ibh_events_drain(), the first report about us (see `ret_ours`) replaces them. NULL:
+                          there was no netlink report */
     GHashTable *taken; /* key of our rules or routes (make_taken_key() in events_io.c) → the netlink port of the process
                           that deleted them */
-    GArray *moved;     /* int: the ifindexes of our NICs whose link or addresses changed */
+    GArray *moved;     /* int: the ifindexes of `nics` (see ibh_events_drain()) whose link or addresses changed */
 } IbhEvents;
 
 gboolean ibh_events_open(IbhEvents *events, GError **error);

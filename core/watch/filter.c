@@ -106,9 +106,10 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* Passes all routes of focus->tables. Of every table, passes local routes (this host answers ARP for their addresses)
- * and routes of protocol kernel (for example connected routes and ours). Of main, passes default routes, on-link routes
- * through candidates, routes to the candidates' subnets through any NIC, and some routes to parts of these subnets. */
+/* Of every table, passes routes of protocol kernel (for example connected routes and ours), and local routes (this host
+ * answers ARP for their addresses). Passes all routes of focus->tables. Of main, passes default routes, on-link routes
+ * whose RTA_OIF is a candidate, routes to the candidates' subnets through any NIC, and some routes to parts of these
+ * subnets. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);

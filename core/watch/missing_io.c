@@ -40,8 +40,8 @@ static void say_missing(int priority, const IbhKnownRail *one)
     ibh_log_lines(priority, text->str, TRUE);
 }
 
-/* If a rail whose fault was reported has no fault or another fault now, reports that at once. Otherwise, reports a
- * fault when it has lasted for WHILE. Reports nothing about a rail that `missed` no longer has, because then nobody
+/* If a rail whose fault was reported has no fault or another fault now, reports the change at once. Otherwise, reports
+ * a fault when it has lasted for WHILE. Reports nothing about a rail that `missed` no longer has, because then nobody
  * expects a rail there any more (IBH_FORGOTTEN: manage=no, a port of a bond and so on). */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {

@@ -21,9 +21,9 @@ char *ibh_netlink_port_holder(guint32 port);
 /* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). Reports a rail when it has had the same
  * fault (ibh_missing_is_fault()) for a while. After that, reports at once when the rail no longer has a fault, or has
  * another fault. `missed` has all rails that could be missing, each with what has become of it (`why`); the function
- * sets the member `due` of each. If `missed` is NULL, this is not known, and nothing is written. `*last` is an empty
- * list at the first call; the function replaces it with `missed`, unless `missed` is NULL. Returns when to call this
- * function again; G_MAXINT64: not before something happens. This time and `now` are monotonic, in microseconds. */
+ * sets the member `due` of each. If `missed` is NULL (not known), writes nothing. `*last` is an empty list at the first
+ * call; the function replaces it with `missed`, unless `missed` is NULL. Returns when to call this function again;
+ * G_MAXINT64: not before something happens. This time and `now` are monotonic, in microseconds. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 
 /* systemd_io.c: tells systemd "READY=1", "WATCHDOG=1" or "STOPPING=1". Does nothing without systemd. */

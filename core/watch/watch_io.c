@@ -24,9 +24,9 @@
 
 /* Times are in microseconds. --watch answers the first report of a burst at once, unless it still rests (see REST), and
  * the next ones after pauses. Each pause is twice as long as the one before, up to LONGEST_PAUSE. A report that comes
- * later than QUIET after the last answer begins a new burst. Reports about our NICs, and about deletions of our rules
- * and routes, are a burst of their own (Watch.ours), so that they need not wait for a pause of the burst of all other
- * reports (Watch.any). */
+ * later than QUIET after the last answer begins a new burst. Reports about our NICs (the candidates), and about
+ * deletions of our rules and routes, are a burst of their own (Watch.ours), so that they need not wait for a pause of
+ * the burst of all other reports (Watch.any). */
 #define FIRST_PAUSE (20 * 1000)
 #define LONGEST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
@@ -132,8 +132,8 @@ static gboolean leaves_alone(gconstpointer data, const IbhUnit *unit)
 /* Notes a change of this run. Warns if another program undoes our changes again and again. */
 static void on_change(Watch *watch, const IbhOp *op)
 {
-    /* If the NIC's link or addresses changed, it may have been a hook of ours that deleted the rule or route, and
-     * rightly at that moment. So the deletion does not count as a fight. */
+    /* If the NIC's link or addresses changed, a hook of ours may have deleted the rule or route, rightly at that
+     * moment. So the deletion does not count as a fight. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->look_began);
     const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
