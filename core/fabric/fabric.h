@@ -128,6 +128,7 @@ typedef struct {
     gboolean is_hca;    /* an InfiniBand or Omni-Path adapter, which is certainly there for RDMA */
     const char *driver; /* its driver; NULL: it has none */
     const char *rdma;   /* the module that adds RDMA to the driver; NULL: the adapter has no driver */
+    gboolean is_loaded; /* this module is loaded, so it could not use the adapter */
 } IbhBare;
 
 typedef struct IbhFabric {

@@ -68,6 +68,7 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
         if (!(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))
             continue;
         g_strlcpy(bare.name, device, sizeof bare.name);
+        bare.is_loaded = bare.rdma && ibh_tree_has(tree, "sys/module/%s", bare.rdma);
         *ret_bare = bare;
     }
 }

@@ -46,15 +46,17 @@ static void say_partition(IbhSubject *about)
         ibh_subject_say(about, "guid=ALL"); /* the GUID is not known, so name all ports of the fabric */
 }
 
-/* The subnet manager fills the P_Key table before the port becomes active, so until then the table proves nothing. */
+/* The subnet manager fills the P_Key table before the port becomes active, so until then the table proves nothing. Nor
+ * does a part of the table: the rest may have the P_Key. */
 static gboolean can_judge_pkey(const IbhSubject *about)
 {
-    return about->port && about->netdev->pkey != IBH_UNKNOWN && ibh_port_is_active(about->port);
+    return about->port && about->netdev->pkey != IBH_UNKNOWN && ibh_port_is_active(about->port) &&
+           about->port->has_all_pkeys;
 }
 
 gboolean ibh_netdev_lacks_pkey(IbhSubject *about)
 {
-    if (!can_judge_pkey(about) || !about->port->has_all_pkeys || find_pkey(about->port, about->netdev->pkey))
+    if (!can_judge_pkey(about) || find_pkey(about->port, about->netdev->pkey))
         return FALSE;
     say_partition(about);
     return TRUE;
@@ -93,15 +95,21 @@ gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 /* ---- GIDs of addresses ---- */
 
 /* Returns the GID for this address, or NULL. The GID must have the RoCE version of new connections, unless one of the
- * two versions is not known. */
-static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
+ * two versions is not known. A NIC and its VLAN share a port, and may have the same address. So a GID that names this
+ * NIC, or no NIC, takes precedence. */
+static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip, const char *iface)
 {
+    const IbhGid *found = NULL;
+
     IBH_EACH (const IbhGid, gid, port->gids) {
-        if ((port->roce == IBH_UNKNOWN || gid->roce == IBH_UNKNOWN || gid->roce == port->roce) &&
-            ibh_ip_equal(&gid->ip, ip))
+        if ((port->roce != IBH_UNKNOWN && gid->roce != IBH_UNKNOWN && gid->roce != port->roce) ||
+            !ibh_ip_equal(&gid->ip, ip))
+            continue;
+        if (!gid->ndev[0] || g_str_equal(gid->ndev, iface))
             return gid;
+        found = found ? found : gid;
     }
-    return NULL;
+    return found;
 }
 
 /* TRUE if an address of a RoCE NIC has no GID, or has a GID that names another netdev. The words are about the first
@@ -117,7 +125,7 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
     if (!about->netdev->used || !about->netdev->usable || !ibh_port_is_sound(about))
         return FALSE;
     IBH_EACH (const IbhIp, ip, about->netdev->addresses) {
-        const IbhGid *gid = find_gid_of_address(port, ip);
+        const IbhGid *gid = find_gid_of_address(port, ip, about->netdev->iface);
 
         if (gid && (!gid->ndev[0] || g_str_equal(gid->ndev, about->netdev->iface)))
             continue;
@@ -289,6 +297,25 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
+/* Returns the first subnet of the goal that all rails with another MTU or mode have, too; NULL if there is none. */
+static const IbhPrefix *find_common_subnet(const GPtrArray *rails, const IbhPortNic *goal)
+{
+    IBH_EACH (const IbhPrefix, subnet, goal->subnets) {
+        gboolean is_common = TRUE;
+
+        IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+            gboolean has_subnet = are_alike(nic, goal);
+
+            IBH_EACH (const IbhPrefix, own, nic->subnets)
+                has_subnet |= ibh_prefix_equal(own, subnet);
+            is_common &= has_subnet;
+        }
+        if (is_common)
+            return subnet;
+    }
+    return NULL;
+}
+
 /* TRUE if the rails around this rail (find_rails_around()) differ in MTU or mode. FALSE in four cases:
  * - The MTU of this netdev is not known (has_mtu()).
  * - The netdev is no rail.
@@ -304,6 +331,7 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     const guint alike = goal ? count_alike(rails, goal) : 0;
     g_autofree char *commands = NULL, *its = NULL;
     const gboolean is_majority = 2 * alike > rails->len;
+    const IbhPrefix *subnet;
     gboolean is_raised = FALSE;
     char text[IBH_PREFIX_STRLEN];
 
@@ -324,8 +352,9 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     }
     commands = ibh_command_with_sudo(g_strdup(list->str));
     its = describe_mtu(goal);
-    ibh_subject_say(about, "others=%s\ncommands=%s\nits=%s\nmodel=%s\nsubnet=%s", others->str, commands, its,
-                    goal->iface, ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
+    subnet = find_common_subnet(rails, goal);
+    ibh_subject_say(about, "others=%s\ncommands=%s\nits=%s\nmodel=%s\nsubnet=%s%s", others->str, commands, its,
+                    goal->iface, subnet ? " " : "", subnet ? ibh_prefix_format(subnet, text) : "");
     if (!is_majority) /* this host cannot know which MTU the fabric has */
         about->remedy = is_raised ? "make them alike, as the fabric has it; IPv6 needs 1280 or more: {commands}"
                                   : "make them alike, as the fabric has it; the smallest one fits all: {commands}";

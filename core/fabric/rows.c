@@ -30,9 +30,9 @@ static gboolean lacks_modules(IbhSubject *about)
     return about->fabric->ports->len && names->len;
 }
 
-/* TRUE if an adapter has a driver, but no RDMA device: the module that adds RDMA to the driver is probably not loaded.
- * An Ethernet adapter counts only if the host has no RDMA ports, and if ib_uverbs, rdma_ucm or ib_ipoib is loaded,
- * which shows that RDMA is wanted. */
+/* TRUE if an adapter has a driver, but no RDMA device: the module that adds RDMA to the driver is not loaded, or could
+ * not use the adapter. An Ethernet adapter counts only if the host has no RDMA ports, and if ib_uverbs, rdma_ucm or
+ * ib_ipoib is loaded, which shows that RDMA is wanted. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;
@@ -43,7 +43,10 @@ static gboolean lacks_rdma_driver(IbhSubject *about)
     if (!bare->rdma || !counts)
         return FALSE;
     about->severity = bare->is_hca ? IBH_ERROR : IBH_INFO;
-    ibh_subject_say(about, "rdma=%s\ndriver=%s\nadapter=%s", bare->rdma, bare->driver, bare->name);
+    ibh_subject_say(about, "rdma=%s\ndriver=%s\nadapter=%s\nproblem=%s", bare->rdma, bare->driver, bare->name,
+                    bare->is_loaded ? "is loaded, but made none with" : "is not loaded, but expected beside");
+    if (bare->is_loaded)
+        about->remedy = "see why: dmesg | grep {adapter}";
     return TRUE;
 }
 
@@ -81,8 +84,7 @@ const IbhRow ibh_fabric_rows[] = {
      "ibstat and a subnet manager cannot work here",
      "$ modprobe -a {names}"},
     {IBH_OF_HOST, "module-missing", IBH_ERROR, lacks_rdma_driver,
-     "the adapter {adapter} has no RDMA device: {rdma} is not loaded, but expected beside its driver {driver}",
-     "$ modprobe {rdma}"},
+     "the adapter {adapter} has no RDMA device: {rdma} {problem} its driver {driver}", "$ modprobe {rdma}"},
     {IBH_OF_HOST, "module-missing", IBH_ERROR, lacks_driver,
      "the InfiniBand adapter {adapter} has no driver, so the host has no RDMA at all",
      "see why: lspci -k -s {adapter}, and what dmesg says of it"},
@@ -122,7 +124,7 @@ const IbhRow ibh_fabric_rows[] = {
 
     /* ---- a netdev: netdevs.c ---- */
     {IBH_OF_NETDEV, "mode-mtu", IBH_WARNING, ibh_netdev_has_other_mtu,
-     "{others}, expected {its} as {model} in the same subnet {subnet}: a peer that sends to both loses the packets "
+     "{others}, expected {its} as {model} in the same subnet{subnet}: a peer that sends to both loses the packets "
      "that are too large for one of them",
      "make them like most of the rails, but first the links below them, if there are any: {commands}"},
     {IBH_OF_NETDEV, "pkey-unknown", IBH_ERROR, ibh_netdev_lacks_pkey,

@@ -102,6 +102,7 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
  * also writes the variables for this index, as comments. If not, writes the advice to leave the variables unset. */
 static void put_gids(GString *out, const GArray *rails)
 {
+    static const char *const versions[] = {"RoCE", "RoCE v1 (there is no v2)", "RoCE v2"}; /* [0]: not known */
     const IbhGid *first = NULL;
     gboolean differ = FALSE;
     char text[IBH_IP_STRLEN];
@@ -110,8 +111,7 @@ static void put_gids(GString *out, const GArray *rails)
         if (!rail->gid)
             continue;
         g_string_append_printf(out, "%s# %s, %s:%d: the %s GID of %s has index %d.\n", first ? "" : "#\n", rail->iface,
-                               rail->port->device, rail->port->number,
-                               rail->gid->roce == 1 ? "RoCE v1 (there is no v2)" : "RoCE v2",
+                               rail->port->device, rail->port->number, versions[MAX(rail->gid->roce, 0)],
                                ibh_ip_format(&rail->gid->ip, text), rail->gid->index);
         first = first ? first : rail->gid;
         differ |= rail->gid->index != first->index;
