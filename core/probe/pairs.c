@@ -123,9 +123,11 @@ static char *why_left_to_main(const IbhProbePair *pair)
         return NULL;
     if (route->error == ENETUNREACH)
         return g_strdup("outside its subnets, and no route leads there");
-    /* the rail asks: judge.c has to report the error or the local route, or the route leads through this very NIC */
-    if (route->error || route->oif == nic->link->ifindex || route->type == RTN_LOCAL)
+    /* the rail asks: judge.c has to report the error or the type of the route, or the route leads through this NIC */
+    if (route->error || route->oif == nic->link->ifindex || route->type > RTN_UNICAST)
         return NULL;
+    if (route->table && route->table != IBH_TABLE_MAIN)
+        return g_strdup_printf("no gateway of its own: table %u sends it through %s", route->table, name);
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 

@@ -177,7 +177,7 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
 {
     const IbhProbe *probe = prober->probe;
     const struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
-    int ear;
+    int ear, problem;
 
     prober->bytes = g_malloc0(IBH_PROBE_SIZE_MAX);
     prober->fds = g_new0(struct pollfd, IBH_ECHOES + 2 * probe->sources->len);
@@ -197,8 +197,12 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
     }
     if (ear >= 0 && bind(ear, (const struct sockaddr *)&all, sizeof all) == 0)
         return TRUE;
-    g_set_error(error, IBH_PROBE_ERROR, 0, "--probe needs CAP_NET_RAW in this network namespace: run it as root (%s)",
-                g_strerror(errno));
+    problem = errno;
+    if (problem == EPERM)
+        g_set_error_literal(error, IBH_PROBE_ERROR, 0,
+                            "--probe needs CAP_NET_RAW in this network namespace: run it as root");
+    else
+        g_set_error(error, IBH_PROBE_ERROR, 0, "--probe cannot open a packet socket: %s", ibh_errno_text(problem));
     return FALSE;
 }
 

@@ -101,3 +101,13 @@ with_sys B "$IB_HOOK" --plan 2>$work/said >/dev/full </dev/null || status=$?
 expect_equal "a long plan on a full disk: exit status" 3 "$status"
 for i in {10..40}; do ip -n B address del "172.16.34.$i/16" dev ib1; done
 fresh "findings on a full disk"
+
+# --probe tells a limit from a privilege that it lacks.
+: >$work/probes
+hook B --apply >/dev/null
+for files in {6..16}; do
+    run prlimit --nofile=$files "$IB_HOOK" --probe 172.16.16.1 --count 1
+    cat $work/said >>$work/probes
+done
+expect_contains "--probe names the limit" "--probe cannot open a packet socket: Too many open files: raise the limit" "$(<$work/probes)"
+expect_equal "and accuses no privilege" "" "$(grep CAP_NET_RAW $work/probes || true)"

@@ -140,6 +140,11 @@ expect_hook 0 A --apply
 expect_hook 1 A --probe 192.0.2.1 --json
 expect_equal "no rail is at fault" "error no-source " "$(codes)"
 expect_contains "where it would go" "(192.0.2.1) were not asked by any rail: no gateway of its own: main sends it through eth0" "$(messages)"
+ip -n A route add 192.0.2.0/24 via 10.0.0.1 dev eth0 table 500
+ip -n A rule add from 172.16.16.1 to 192.0.2.0/24 lookup 500
+expect_hook 1 A --probe 192.0.2.1 --iface ib0 --json
+expect_contains "and which table decides" "no gateway of its own: table 500 sends it through eth0" "$(messages)"
+ip -n A rule del from 172.16.16.1 to 192.0.2.0/24 lookup 500
 ip -n A route flush default
 expect_hook 0 A --apply
 expect_hook 1 A --probe 192.0.2.1 --json
