@@ -126,7 +126,7 @@ gboolean ibh_rule_is_ours(const IbhRule *rule)
 
     if (ibh_rule_is_spread(rule))
         return TRUE;
-    return is_marked(rule) && rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip) &&
+    return is_marked(rule) && rule->from.length == ibh_ip_bits(&rule->from.ip) &&
            rule->suppress_prefixlength == expected;
 }
 

@@ -203,8 +203,7 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
             return;
         route.table = nic->table;
         route.dst = *dst;
-    } else if (!ibh_nic_serves_family(nic, route.family) || !is_reachable(nic, &remote->via) ||
-               !set_gateway_and_metrics(rails, nic, &remote->via, &route))
+    } else if (!is_reachable(nic, &remote->via) || !set_gateway_and_metrics(rails, nic, &remote->via, &route))
         return;
     ibh_routes_add_via(&route, routes);
 }

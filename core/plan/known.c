@@ -87,10 +87,10 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
 
 /* ---- why a known rail is missing ---- */
 
-/* TRUE if a subnet of the NIC contains an address that the known rail had. */
-static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
+/* TRUE if the subnet of one of these addresses contains an address that the known rail had. */
+static gboolean shares_a_subnet(const GPtrArray *addresses, const IbhKnownRail *known)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, addresses) {
         for (guint i = 0; i < known->n_addresses; i++) {
             if (ibh_prefix_contains(&address->subnet, &known->addresses[i]))
                 return TRUE;
@@ -99,9 +99,9 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
     return FALSE;
 }
 
-/* TRUE if the NIC still has an address of the known rail, but serves only addresses with the prefix length of a single
- * host, while a subnet of another candidate of the same link type contains an address of the known rail. Then the
- * prefix length is a mistake: the administrator has not moved the NIC to another subnet. */
+/* TRUE if the NIC still serves an address of the known rail, but serves only addresses with the prefix length of a
+ * single host, while a subnet of another candidate of the same link type contains an address of the known rail. Then
+ * the prefix length is a mistake: the administrator has not moved the NIC to another subnet. */
 static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
 {
     gboolean has_partner = FALSE;
@@ -111,17 +111,17 @@ static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const 
             return FALSE;
     }
     IBH_EACH_POINTER (const IbhNic, other, rails->nics)
-        has_partner |=
-            other != nic && other->rank && other->link->type == nic->link->type && shares_a_subnet(other, known);
-    /* The subnet of a single host contains only this host. So here, shares_a_subnet() means that the NIC still has an
-     * address of the known rail. */
-    return has_partner && shares_a_subnet(nic, known);
+        has_partner |= other != nic && other->rank && other->link->type == nic->link->type &&
+                       shares_a_subnet(other->addresses, known);
+    /* The subnet of a single host contains only this host. So here, shares_a_subnet() means that the NIC still serves
+     * an address of the known rail. */
+    return has_partner && shares_a_subnet(nic->served, known);
 }
 
 IbhMissing ibh_nic_lack(const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_NO_CANDIDATE)
-        return nic->link->rdma[0] ? IBH_IS_THERE : IBH_LACKS_RDMA;
+        return nic->link->rdma[0] || nic->settings.manage == IBH_MANAGE_YES ? IBH_IS_THERE : IBH_LACKS_RDMA;
     if (nic->status != IBH_NIC_NO_ADDRESS && nic->status != IBH_NIC_ALONE && nic->status != IBH_NIC_RAIL)
         return IBH_IS_THERE;
     if (!(nic->link->flags & IFF_UP))
@@ -153,7 +153,8 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
     else if (was_rail && nic->status == IBH_NIC_ALONE && ibh_nic_lack(nic) == IBH_IS_THERE &&
              has_lost_subnet(rails, nic, known))
         why = IBH_LACKS_SUBNET;
-    else if (was_rail && nic->status == IBH_NIC_ALONE && (nic->is_alone_for_good || !shares_a_subnet(nic, known)))
+    else if (was_rail && nic->status == IBH_NIC_ALONE &&
+             (nic->is_alone_for_good || !shares_a_subnet(nic->addresses, known)))
         why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
     else
         why = ibh_nic_lack(nic);

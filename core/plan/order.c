@@ -125,7 +125,7 @@ static void find_taken_tables(const IbhDifference *difference)
             const gboolean disturbs = old->route || (old->nic && item->route);
 
             if (old->is_old && old->table == item->table && old->nic != item->nic)
-                is_taken |= !old->spread && disturbs;
+                is_taken |= disturbs;
         }
         if (is_taken)
             g_array_append_val(difference->taken, item->table);
@@ -288,7 +288,7 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
      * address, these peers should switch when ARP values of the address's NIC change, and have to switch before an
      * rp_filter gets strict, which would drop their packets. */
     arp_changes = table_after && ibh_wanted_nic(difference->wanted, nic)->arp;
-    rp_filter_tightens = difference->gets_strict && (table_before || table_after);
+    rp_filter_tightens = difference->gets_strict && table_after;
     return arp_changes || rp_filter_tightens ? answering : NULL;
 }
 

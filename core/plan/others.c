@@ -17,7 +17,7 @@
  * - For other selectors, such as iif or ports, we assume that a packet can match. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
-    const gboolean from_matches = !rule->from.length || ibh_prefix_contains(&rule->from, source);
+    const gboolean from_matches = ibh_prefix_contains(&rule->from, source);
 
     if (ibh_rule_is_ours(rule) || rule->family != source->family || rule->l3mdev || rule->table == IBH_TABLE_LOCAL)
         return FALSE;
@@ -45,10 +45,10 @@ static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int if
 }
 
 /* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which somebody
- * added on purpose. But a route with a gateway must be to exactly this prefix: then somebody meant this prefix. A
- * shorter route, such as a default route, may catch peers on the NIC's own link by accident, and on InfiniBand the
- * kernel cannot resolve the RDMA address of such a peer through a gateway. Whatever the best route is: FALSE if a more
- * specific route, inside the prefix, leaves through another rail. */
+ * added on purpose. But a route with a gateway, or with a nexthop group, must be to exactly this prefix: then somebody
+ * meant this prefix. A shorter route, such as a default route, may catch peers on the NIC's own link by accident, and
+ * on InfiniBand the kernel cannot resolve the RDMA address of such a peer through a gateway. Whatever the best route
+ * is: FALSE if a more specific route, inside the prefix, leaves through another rail. */
 static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {
     const IbhRoute *best = NULL;
@@ -70,7 +70,7 @@ static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const
     if (ibh_route_is_error(best))
         return TRUE;
     return best->type == RTN_UNICAST && best->nexthops == 1 && best->ifindex == nic->link->ifindex &&
-           (best->gateway.family == AF_UNSPEC || best->dst.length >= to->length);
+           ((best->gateway.family == AF_UNSPEC && !best->hops) || best->dst.length >= to->length);
 }
 
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,

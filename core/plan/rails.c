@@ -172,8 +172,7 @@ gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
 {
     if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev)
         return FALSE;
-    if (rule->table == IBH_TABLE_MAIN || rule->table == IBH_TABLE_LOCAL || rule->table == RT_TABLE_DEFAULT ||
-        rule->table == RT_TABLE_UNSPEC)
+    if (rule->table == IBH_TABLE_MAIN || rule->table == IBH_TABLE_LOCAL || rule->table == RT_TABLE_DEFAULT)
         return FALSE;
     return rule->from.length && !(rule->selectors & ~(guint)IBH_SELECT_TO);
 }

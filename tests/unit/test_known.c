@@ -98,6 +98,12 @@ static const Row rows[] = {
      IBH_LACKS_SUBNET,
      TRUE},
     {{NIC0, NIC1, "ip address add 10.9.0.2/32 dev ib1", NULL}, KNOWN1, "", IBH_IS_THERE, FALSE},
+    /* The prefix length of an IPv6 address whose DAD has not ended, or has failed, is right. */
+    {{NIC0, "ip address add fd00:16::1/64 dev ib0", NIC1, "ip address add fd00:16::2/64 dev ib1 tentative", NULL},
+     "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 fd00:16::2\n",
+     "",
+     IBH_IS_THERE,
+     TRUE},
     /* Nobody misses it any more. */
     {{NIC0, NIC1, NULL}, KNOWN1, "[interface ib1]\nmanage=no\n", IBH_IS_THERE, FALSE},
     {{NIC0, NULL}, KNOWN1, "[interface ib1]\nmanage=no\n", IBH_IS_THERE, FALSE},
@@ -108,6 +114,12 @@ static const Row rows[] = {
     {{NIC0, NIC1, NULL}, "", "[interface ib1]\nmanage=yes\n", IBH_LACKS_ADDRESS, FALSE},
     {{NIC0, NIC1, NULL}, "", "[interface ib*]\nmanage=yes\n", IBH_IS_THERE, FALSE},
     {{NIC0, NULL}, "", "[interface ib1]\nmanage=yes\n", IBH_NO_SUCH_NIC, FALSE},
+    /* A port of a bond is no candidate, and does not need RDMA. */
+    {{NIC0, "nic bond0 type=bond", "nic eth1 master=bond0", NULL},
+     "",
+     "[interface eth1]\nmanage=yes\n",
+     IBH_IS_THERE,
+     FALSE},
     {{NIC0, NULL}, KNOWN1, "[interface ib1]\nmanage=yes\n", IBH_IS_GONE, TRUE},
 };
 
