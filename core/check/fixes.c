@@ -59,6 +59,7 @@ static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const guint n_without = check->without->len;
+    const IbhTrace repaired = ibh_fib_walk(check->repaired, &question->lookup);
     g_autoptr(GArray) turns = IBH_NEW_ARRAY(IbhOwner);
     IbhOwner found = {0};
 
@@ -73,7 +74,7 @@ static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 
         g_array_append_vals(check->without, turn, 1);
         otherwise = ibh_fib_walk(check->repaired, &question->lookup);
-        if (!ibh_trace_is_same_way(&otherwise, &question->got)) {
+        if (!ibh_trace_is_same_way(&otherwise, &repaired)) {
             found = *turn;
             break;
         }

@@ -11,17 +11,19 @@
 #include <sys/socket.h>
 
 /* TRUE if a unicast route of this family leads through this NIC to a prefix, such as /0, that is none of the NIC's
- * subnets. A prefix does not count if its first address belongs to this host: for IPv6, the kernel makes a unicast
- * route even to the host's own address, if the address has the prefix length 128. Link-local prefixes do not count.
+ * subnets. The prefix of a single address of this host does not count: for IPv6, the kernel makes a unicast route even
+ * to the host's own address, if the address has the prefix length 128. Link-local prefixes do not count.
  * Prefixes that are not unicast (ibh_ip_is_unicast()) do not count, either, except for /0. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {
         const IbhIp *to = &route->dst.ip;
+        const IbhPrefix host = ibh_prefix_of_host(to);
         IbhRoute part;
 
         if (route->family != family || !ibh_route_part(route, nic->link->ifindex, &part) ||
-            route->type != RTN_UNICAST || ibh_nic_serves_subnet(nic, &route->dst) || ibh_rails_holder(check->rails, to))
+            route->type != RTN_UNICAST || ibh_nic_serves_subnet(nic, &route->dst) ||
+            (ibh_prefix_equal(&route->dst, &host) && ibh_rails_holder(check->rails, to)))
             continue;
         if (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to)))
             return TRUE;

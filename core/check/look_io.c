@@ -108,7 +108,11 @@ gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *
                         GError **error)
 {
     GArray *neighbours = snapshot->neighbours;
+    const gboolean all_ignore = ibh_sysctl_read("ipv4/conf/all/ignore_routes_with_linkdown") > 0;
 
+    /* Since Linux 5.11, the IPv4 value of conf/all counts for each link, too. */
+    IBH_EACH (IbhLink, link, snapshot->links)
+        link->ignores_linkdown |= all_ignore;
     look_at_settings(rails, facts);
     /* `neighbours` gets the entries of both families, and then the proxy entries of IPv4. */
     g_array_set_size(neighbours, 0);

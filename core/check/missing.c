@@ -130,7 +130,8 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
 }
 
 /* Sets the word {consequence}, which names the first address of the missing rail that no other NIC has now: peers
- * cannot reach this address. If there is no such address, the word says only that a rail is missing or, for an entry
+ * cannot reach this address. (If only the RDMA device is gone, they can reach an address that the rail's NIC has
+ * itself.) If there is no such address, the word says only that a rail is missing or, for an entry
  * that is only a name with manage=yes, that the NIC is not a rail. */
 static void say_consequence(IbhSubject *about)
 {
@@ -140,11 +141,11 @@ static void say_consequence(IbhSubject *about)
 
     for (guint i = 0; i < missed->n_addresses; i++) {
         const GPtrArray *holders = ibh_rails_holders(about->check->rails, &missed->addresses[i]);
-        gboolean is_on_other_nic = FALSE;
+        gboolean is_reachable = FALSE;
 
         IBH_EACH_POINTER (const IbhAddress, holder, holders)
-            is_on_other_nic |= !missed->link || holder->ifindex != missed->link->ifindex;
-        if (!is_on_other_nic) {
+            is_reachable |= missed->why == IBH_LACKS_RDMA || !missed->link || holder->ifindex != missed->link->ifindex;
+        if (!is_reachable) {
             ibh_subject_say(about, "consequence=%s is not reachable", ibh_ip_format(&missed->addresses[i], ip));
             return;
         }

@@ -90,6 +90,7 @@ static char *say_packet(const IbhQuestion *question)
 static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
+    int ifindex = route ? route->ifindex : 0;
     char ip[IBH_IP_STRLEN];
 
     if (question->got.refused)
@@ -98,12 +99,15 @@ static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
         return g_strdup("stays on this host");
     if (route->type != RTN_UNICAST)
         return g_strdup("goes to a broadcast, multicast or anycast address");
-    if (!ibh_route_leads_through(route, route->ifindex)) /* with several next hops, ifindex is the first's */
+    /* With several next hops, route->ifindex is the link of the first one, which may be dead. */
+    IBH_EACH_HOP (hop, route)
+        ifindex = hop->dead ? ifindex : hop->ifindex;
+    if (!ibh_route_leads_through(route, ifindex))
         return g_strdup("through several NICs");
     if (route->hops || !route->gateway.family)
-        return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), NULL);
-    return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), " via ",
-                       ibh_ip_format(&route->gateway, ip), NULL);
+        return g_strconcat("through ", ibh_check_link_name(check, ifindex), NULL);
+    return g_strconcat("through ", ibh_check_link_name(check, ifindex), " via ", ibh_ip_format(&route->gateway, ip),
+                       NULL);
 }
 
 char *ibh_question_metrics_text(const IbhQuestion *question)

@@ -117,7 +117,8 @@ typedef struct {
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's own IPv4 sysctls that ib-hook only reads */
     /* The NIC's own values of ignore_routes_with_linkdown: TRUE if the kernel skips IPv4 or IPv6 routes through the NIC
-     * while it has no carrier. (Since Linux 5.11, conf/all of IPv4 has the same effect on all NICs.) */
+     * while it has no carrier. (Since Linux 5.11, conf/all of IPv4 has the same effect on all NICs; ibh_check_look()
+     * adds this value.) */
     gboolean ignores_linkdown, ignores_linkdown6;
     gboolean forwarding6; /* the NIC's own IPv6 sysctl, which ib-hook only reads */
 } IbhLink;

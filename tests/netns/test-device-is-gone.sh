@@ -12,7 +12,8 @@ expect_hook 0 B --check
 rdma B ib0
 expect_hook 1 B --check --json
 expect_equal "its device is gone: one finding, nothing beside it" "ib1 error nic-gone" "$(findings)"
-expect_contains "the message tells which" "its RDMA device is gone" "$(json '.findings[].message')"
+expect_contains "the message tells which, and does not say that its address is gone" "a rail is missing: its RDMA device is gone" \
+    "$(json '.findings[].message')"
 expect_contains "and where it may be" "a container may have kept the device" "$(json '.findings[].advice')"
 expect_hook 0 B --apply
 expect_equal "it is no longer a rail" "" "$(ip -n B rule show table 942)"

@@ -504,6 +504,10 @@ static const Case CASES[] = {
     {"gateway: a subnet with room beside a cable's", "nic ib0 infiniband rdma mlx5_0/1 " RIGHT "\n" IB1 "ip address add 10.0.0.0/31 dev ib0\n"
      ADDRESSES RAIL0 RAIL1 "ip route add 10.0.0.0/31 dev ib0 src 10.0.0.0 table 941 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "31", "10.0.0.0", "941")
      RULE_IN("10.0.0.0", "31", "172.16.34.1", "941") RULE_IN("172.16.0.0", "16", "10.0.0.0", "941") "config [interface ib0] manage=yes\n", NULL, ""},
+    {"gateway: a route to more than the cable, which begins with the own address", "nic ib0 infiniband rdma mlx5_0/1 " RIGHT "\n"
+     "ip address add 10.0.0.0/31 dev ib0\nip route add 10.0.0.0/16 via 10.0.0.1 dev ib0\n"
+     "ip route add 10.0.0.0/31 dev ib0 src 10.0.0.0 table 941 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "31", "10.0.0.0", "941")
+     "config [interface ib0] manage=yes\n", NULL, ""},
     {"gateway: from there nothing comes back where rp_filter is strict", STRICTLY "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n",
      NULL, "warning gateway-missing ib1"},
     {"gateway: nor by main's default", STRICTLY "ip route add default via 172.16.0.9 dev ib0\nconfig [interface ib0] gateway=none\n",
@@ -814,6 +818,11 @@ static void test_messages(void **state)
     g_auto(World) several = look(RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
                                        "ip route add 172.16.0.0/16 nexthop dev ib0 nexthop dev ib1 table 52\n",
                                  NULL);
+    g_auto(World) one_dead = look(RAILS "nic eth5\nip address add 10.5.0.1/24 dev eth5\n"
+                                        "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+                                        "ip route add 172.16.0.0/16 nexthop dev eth5 nexthop dev ib0 table 52\n"
+                                        "ip link set eth5 carrier off\nip link set eth5 down\n",
+                                  NULL);
     g_auto(World) unknown = look(RAILS, leaves_by_ib0);
     g_auto(World) held = look("nic ib0 infiniband rdma mlx5_0/1 no-carrier " RIGHT "\n" IB1 ADDRESSES RAIL0
                               "hold ib1\ndo apply respect-holds\n",
@@ -864,6 +873,7 @@ static void test_messages(void **state)
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");
     SAID(find_code(&gateways, "foreign-rule")->message, "172.16.34.2 leaves through ib0: rule 1500");
     SAID(find_code(&several, "foreign-rule")->message, "172.16.34.2 leaves through several NICs: rule 1500");
+    SAID(find_code(&one_dead, "foreign-rule")->message, "172.16.34.2 leaves through ib0: rule 1500");
     SAID(find_code(&unknown, "not-known")->message, "through ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
