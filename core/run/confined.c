@@ -37,7 +37,8 @@ static const char *find_forbidden(void)
 void ibh_confined_explain(GString *warnings)
 {
     const char *forbidden = geteuid() == 0 ? find_forbidden() : NULL;
-    g_autofree char *domain = NULL; /* the SELinux context of this process */
+    const gboolean is_read_only = errno == EROFS; /* which SELinux never causes */
+    g_autofree char *domain = NULL;               /* the SELinux context of this process */
     int fd;
 
     if (!forbidden)
@@ -49,7 +50,8 @@ void ibh_confined_explain(GString *warnings)
         return;
     if (fd >= 0)
         close(fd);
-    if (access("/sys/fs/selinux", F_OK) == 0 && g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
+    if (!is_read_only && access("/sys/fs/selinux", F_OK) == 0 &&
+        g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
         g_string_append_printf(warnings,
                                "SELinux forbids access to %s to ib-hook, which runs as %s: install ib-hook-selinux, "
                                "or, if it is installed, run: sudo restorecon -R /usr/lib/NetworkManager/dispatcher.d "

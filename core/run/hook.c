@@ -59,7 +59,8 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
  * done. "<27>" is LOG_DAEMON | LOG_ERR. */
 static void give_up(int number G_GNUC_UNUSED)
 {
-    static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
+    static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel, a disk or another "
+                                "ib-hook did not answer in time; "
                                 "ib-hook --check says what is missing\n";
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 

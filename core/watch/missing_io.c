@@ -36,7 +36,7 @@ static void say_missing(int priority, const IbhKnownRail *one)
     }
     g_string_append_printf(text, " %s", happened[one->why]);
     if (one->n_addresses && ibh_missing_is_fault(one->why))
-        g_string_append_printf(text, ": %s is not reachable", ibh_ip_format(&one->addresses[0], ip));
+        g_string_append_printf(text, "; its address was %s", ibh_ip_format(&one->addresses[0], ip));
     ibh_log_lines(priority, text->str, TRUE);
 }
 
