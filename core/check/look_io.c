@@ -7,7 +7,9 @@
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 
 #define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of its routes */
 #define CACHED_MAX 256   /* the most cached routes that we keep: each adds questions, and may have a finding */
@@ -104,15 +106,25 @@ static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
     }
 }
 
+/* Since Linux 5.11, the IPv4 value of conf/all/ignore_routes_with_linkdown counts for each link, too. */
+static void take_linkdown_of_all(IbhSnapshot *snapshot)
+{
+    struct utsname kernel;
+    guint version = 0, patchlevel = 0;
+
+    if (uname(&kernel) < 0 || sscanf(kernel.release, "%u.%u", &version, &patchlevel) != 2 || version < 5 ||
+        (version == 5 && patchlevel < 11) || ibh_sysctl_read("ipv4/conf/all/ignore_routes_with_linkdown") <= 0)
+        return;
+    IBH_EACH (IbhLink, link, snapshot->links)
+        link->ignores_linkdown = TRUE;
+}
+
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error)
 {
     GArray *neighbours = snapshot->neighbours;
-    const gboolean all_ignore = ibh_sysctl_read("ipv4/conf/all/ignore_routes_with_linkdown") > 0;
 
-    /* Since Linux 5.11, the IPv4 value of conf/all counts for each link, too. */
-    IBH_EACH (IbhLink, link, snapshot->links)
-        link->ignores_linkdown |= all_ignore;
+    take_linkdown_of_all(snapshot);
     look_at_settings(rails, facts);
     /* `neighbours` gets the entries of both families, and then the proxy entries of IPv4. */
     g_array_set_size(neighbours, 0);
