@@ -125,7 +125,6 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
  * of the two has more than 32 letters. */
 guint ibh_text_count_slips(const char *word, const char *name);
 
-gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* TRUE if one of the NIC's served addresses (IbhNic.served) has exactly this subnet. */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* For an address that has no subnet, sets `ret_prefix` to the shortest prefix that contains the address and that the

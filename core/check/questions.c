@@ -8,11 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-gboolean ibh_nic_is_usable(const IbhNic *nic)
-{
-    return (nic->link->flags & IFF_UP) && nic->link->carrier;
-}
-
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {

@@ -96,7 +96,7 @@ static char *read_table(const Reader *reader, const char *text, IbhSetting *sett
     if (has_leading_zero(text))
         return g_strdup(LEADING_ZERO);
     if (!ibh_table_parse(text, &table) && !(text[0] && reader->lookup(text, &table, &error)))
-        return g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
+        return g_strdup(error ? error->message : "neither a table's number nor a known name");
     if (table == 0 || (table >= 253 && table <= 255))
         return g_strdup("reserved for the kernel's own tables");
     if (table == IBH_TABLE_SPREAD)
@@ -165,7 +165,7 @@ static char *read_value(const Reader *reader, const char *text, IbhSetting *sett
     g_auto(GStrv) items = NULL;
     guint64 number = 0;
 
-    for (const Word *word = KEYS[setting->key].words; word->text != NULL; word++) {
+    for (const Word *word = KEYS[setting->key].words; word->text; word++) {
         if (strcmp(word->text, text) == 0) {
             setting->value = word->value;
             return NULL;
@@ -225,9 +225,9 @@ static gboolean read_setting(Reader *reader)
     IbhSetting *setting;
     IbhKey key = 0;
 
-    if (parts[1] == NULL)
+    if (!parts[1])
         return reject_line(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
-    if (reader->pattern == NULL)
+    if (!reader->pattern)
         return reject_line(reader, "outside of any section; put it below [defaults] or [interface NAME]");
     while (key < IBH_N_KEYS && strcmp(KEYS[key].name, name) != 0)
         key++;
@@ -236,7 +236,7 @@ static gboolean read_setting(Reader *reader)
 
         IBH_EACH_ROW (const KeyForm, form, KEYS) {
             if (in_defaults || !form->defaults_only)
-                g_string_append_printf(keys, "%s%s", keys->len > 0 ? ", " : "", form->name);
+                g_string_append_printf(keys, "%s%s", keys->len ? ", " : "", form->name);
         }
         return reject_line(reader, "unknown key; use one of %s", keys->str);
     }
@@ -248,11 +248,11 @@ static gboolean read_setting(Reader *reader)
     setting->line = reader->line;
     setting->origin = g_strdup_printf("%s:%u", reader->file, reader->line);
     reason = read_value(reader, g_strstrip(parts[1]), setting);
-    if (reason != NULL)
+    if (reason)
         return reject_line(reader, "%s; use %s", reason, KEYS[key].allowed);
     id = g_strdup_printf("%s %s", name, reader->pattern);
     earlier = g_hash_table_lookup(reader->seen, id);
-    if (earlier != NULL)
+    if (earlier)
         return reject_line(reader, "%s is already set for this section on line %u; use it once", name, earlier->line);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
     return TRUE;
@@ -283,12 +283,12 @@ static guint rank_pattern(const char *text)
 {
     guint literals = 0;
 
-    if (strpbrk(text, "*?[") == NULL)
+    if (!strpbrk(text, "*?["))
         return ibh_iface_name_is_valid(text) ? IBH_RANK_EXACT : IBH_RANK_DEFAULTS;
     for (const char *at = text; *at != '\0';) {
         literals += strchr("*?[", *at) == NULL;
         at = *at == '[' ? skip_set(at) : at + 1;
-        if (at == NULL)
+        if (!at)
             return IBH_RANK_DEFAULTS;
     }
     return literals < IFNAMSIZ && strpbrk(text, "/: \t") == NULL ? IBH_RANK_GLOB + literals : IBH_RANK_DEFAULTS;
@@ -335,7 +335,7 @@ static gboolean read_line(Reader *reader, const char *line, gsize length)
     }
     if (!g_utf8_validate(line, (gssize)length, NULL))
         return reject_line(reader, "not valid UTF-8; use plain text");
-    for (char *at = strchr(reader->content, '#'); at != NULL; at = strchr(at + 1, '#')) {
+    for (char *at = strchr(reader->content, '#'); at; at = strchr(at + 1, '#')) {
         if (at == reader->content || g_ascii_isspace(at[-1])) {
             *at = '\0';
             break;
@@ -365,7 +365,7 @@ static gboolean check_tables(Reader *reader)
         if (setting->key != IBH_KEY_TABLE || !g_hash_table_add(sections, setting->pattern) ||
             setting->value == IBH_TABLE_AUTO)
             continue;
-        if (later != NULL) {
+        if (later) {
             /* `later` is in this file, because this check has rejected conflicts between earlier files. */
             reader->line = later->line;
             g_free(reader->content);
@@ -398,7 +398,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
     for (gsize at = 0; ok && at < length; at += size + 1) {
         const char *newline = memchr(text + at, '\n', length - at);
 
-        size = newline != NULL ? (gsize)(newline - text) - at : length - at;
+        size = newline ? (gsize)(newline - text) - at : length - at;
         reader.line++;
         ok = read_line(&reader, text + at, size);
     }
@@ -432,7 +432,7 @@ IbhConfig *ibh_config_new(void)
 
 void ibh_config_free(IbhConfig *config)
 {
-    if (config == NULL)
+    if (!config)
         return;
     g_ptr_array_unref(config->settings);
     g_string_free(config->text, TRUE);

@@ -41,15 +41,15 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 
     for (int key = 0; key < IBH_N_SYSCTLS; key++)
         link->sysctl[key] = get_conf(conf, indices[key]);
-    link->ignores_linkdown = get_conf(conf, IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN) != 0;
-    link->proxy_arp_pvlan = get_conf(conf, IPV4_DEVCONF_PROXY_ARP_PVLAN) != 0;
-    link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
-    link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
+    link->ignores_linkdown = get_conf(conf, IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN);
+    link->proxy_arp_pvlan = get_conf(conf, IPV4_DEVCONF_PROXY_ARP_PVLAN);
+    link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP);
+    link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING);
     conf = find_in(find_in(af_spec, AF_INET6), IFLA_INET6_CONF);
     link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* DEVCONF_* of IPv6 start at 0 */
     link->keeps_mtu6 = conf && !get_conf(conf, DEVCONF_ACCEPT_RA_MTU + 1);
-    link->ignores_linkdown6 = get_conf(conf, DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) != 0;
-    link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1) != 0;
+    link->ignores_linkdown6 = get_conf(conf, DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1);
+    link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1);
 }
 
 static gboolean on_link_message(struct nlmsghdr *header, gpointer data)

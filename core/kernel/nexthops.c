@@ -86,7 +86,7 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
         route->ifindex = object.hop.ifindex;
         route->gateway = object.hop.gateway;
         route->encapsulated = object.hop.encapsulated;
-        route->nexthops = route->ifindex ? 1 : 0;
+        route->nexthops = route->ifindex != 0;
     }
     if (objects)
         g_hash_table_insert(objects, id, g_memdup(route, sizeof *route));

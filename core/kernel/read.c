@@ -72,7 +72,7 @@ gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret
                        ? ((const struct rta_cacheinfo *)nla_data(cacheinfo))->rta_expires
                        : 0,
     };
-    route.nexthops = route.ifindex ? 1 : 0;
+    route.nexthops = route.ifindex != 0;
     if (attributes[RTA_MULTIPATH])
         get_hops(attributes[RTA_MULTIPATH], pool, &route);
     if (attributes[RTA_METRICS]) {

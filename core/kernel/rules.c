@@ -63,7 +63,7 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
             rule->suppress_ifgroup = -1;
         break;
     case FRA_L3MDEV:
-        rule->l3mdev = get_u8(attribute) != 0;
+        rule->l3mdev = get_u8(attribute);
         break;
     case FRA_IIFNAME:
         rule->selectors |= IBH_SELECT_IIF;

@@ -205,16 +205,16 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
         route.dst = *dst;
     } else if (!is_reachable(nic, &remote->via) || !set_gateway_and_metrics(rails, nic, &remote->via, &route))
         return;
-    ibh_routes_add_via(&route, routes);
+    g_array_append_val(routes, route);
 }
 
 /* A sibling is another NIC that is a rail or held. If its subnet lies inside a remote=, our rules for remote=, which
  * look main up first for longer prefixes, would find main's route to the subnet. So the subnet gets a route of its own
- * in T. While a sibling is down, main has no route to its subnet, so T needs none. */
+ * in T. While a sibling is down, main has no route to its subnet, so T needs none. Main also decides about the subnets
+ * of advertised addresses, so that hosts on the wire cannot add routes to T, and about the sibling's subnet if the
+ * sibling's address is in a subnet of this NIC: then the two are on one wire. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
-    if (!nic->settings.remote->len)
-        return;
     IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
         if (remote->prefix.ip.family == family)
             add_remote(rails, nic, remote, &remote->prefix, routes);
@@ -227,7 +227,8 @@ void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArra
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhRemote *remote = ibh_address_is_host(address) ? NULL : ibh_nic_find_remote(nic, &address->subnet);
 
-            if (remote && remote->prefix.ip.family == family)
+            if (remote && remote->prefix.ip.family == family && !ibh_rails_is_advertised(rails, address) &&
+                !is_reachable(nic, &address->local))
                 add_remote(rails, nic, remote, &address->subnet, routes);
         }
     }

@@ -275,7 +275,6 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
     gpointer table_before = g_hash_table_lookup(difference->led_before, &address->local);
     gpointer table_after = g_hash_table_lookup(difference->led_after, &address->local);
     const IbhNic *answering;
-    gboolean arp_changes, rp_filter_tightens;
 
     if (address->local.family == AF_INET6)
         return table_after && table_after != table_before ? nic : NULL;
@@ -287,21 +286,17 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
     /* The NIC and the table are the same as before, but some peers may have learned another NIC. If our rules lead the
      * address, these peers should switch when ARP values of the address's NIC change, and have to switch before an
      * rp_filter gets strict, which would drop their packets. */
-    arp_changes = table_after && ibh_wanted_nic(difference->wanted, nic)->arp;
-    rp_filter_tightens = difference->gets_strict && table_after;
-    return arp_changes || rp_filter_tightens ? answering : NULL;
+    return table_after && (ibh_wanted_nic(difference->wanted, nic)->arp || difference->gets_strict) ? answering : NULL;
 }
 
 /* Adds the operations that make peers switch to the NIC that answers after the plan: announcements, and the deletion of
  * our neighbour entries on a NIC that no longer answers. */
 static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *one)
 {
-    const IbhLink *link = one->nic->link;
-
     /* If our rules led traffic through this NIC, and the NIC answers for no address after the plan, the kernel would
      * still send ARP probes to the NIC's neighbours, and the neighbours would learn the NIC's MAC again. Without
      * carrier, the kernel has dropped the neighbours already. */
-    if (one->led && one->changes && !one->answers && link->flags & IFF_UP && link->carrier)
+    if (one->led && one->changes && !one->answers && ibh_nic_is_usable(one->nic))
         emit(difference, FORGET_NEIGHBOURS, IBH_OP_NEIGH_DEL, one->nic, AF_INET);
     IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
         const IbhNic *owner = ibh_rails_owner(difference->rails, &address->local), *announcer;
@@ -314,11 +309,10 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
         if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address))
             continue;
         announcer = find_announcer(difference, one->nic, address);
-        if (!announcer || !announcer->link->carrier || !(announcer->link->flags & IFF_UP) ||
-            announcer->link->flags & IFF_NOARP)
+        if (!announcer || !ibh_nic_is_usable(announcer) || announcer->link->flags & IFF_NOARP)
             continue;
         op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, announcer, address->local.family);
-        op->unit.ifindex = link->ifindex; /* the address's NIC: if its unit fails, announce nothing */
+        op->unit.ifindex = one->nic->link->ifindex; /* the address's NIC: if its unit fails, announce nothing */
         op->ip = address->local;
         op->by_kernel = address->local.family == AF_INET && is_kernels_choice(announcer, &address->local);
     }

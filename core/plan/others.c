@@ -14,7 +14,8 @@
  * - A rule that leads to table local does not count, because that table has no routes to other hosts.
  * - A rule with "not" matches all packets but those that it selects.
  * - The firewall mark of RDMA packets is 0, so a rule for another mark cannot match.
- * - For other selectors, such as iif or ports, we assume that a packet can match. */
+ * - A rule for packets that come in through a NIC (iif) cannot match, because this host sends the packets.
+ * - For other selectors, such as ports, we assume that a packet can match. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
     const gboolean from_matches = ibh_prefix_contains(&rule->from, source);
@@ -24,7 +25,8 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
     if (rule->selectors & IBH_SELECT_NOT)
         return !from_matches || (rule->selectors & ~(guint)(IBH_SELECT_NOT | IBH_SELECT_TO)) != 0 ||
                (rule->to.length && !ibh_prefix_covers(&rule->to, to));
-    return from_matches && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
+    return ibh_rule_is_for_us(rule) && from_matches && !(rule->by.mark & rule->by.mask) &&
+           (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
 /* TRUE if the route is foreign, and the rule finds the route in its table. Then the route is no throw route, and either

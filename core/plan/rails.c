@@ -168,6 +168,17 @@ gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
+gboolean ibh_nic_is_usable(const IbhNic *nic)
+{
+    return nic->link->flags & IFF_UP && nic->link->carrier;
+}
+
+gboolean ibh_rule_is_for_us(const IbhRule *rule)
+{
+    /* for the kernel, this host's packets come in through lo */
+    return !(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo");
+}
+
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
 {
     if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev)

@@ -179,6 +179,8 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
  * NICs and for NICs that an event spared. `spared` has the ifindexes of the spared NICs; NULL for none. */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
+gboolean ibh_nic_is_usable(const IbhNic *nic);    /* up, with carrier */
+gboolean ibh_rule_is_for_us(const IbhRule *rule); /* FALSE if the rule is only for what other hosts send (iif) */
 /* TRUE for a foreign rule that selects by a source, perhaps also by a destination, and by nothing else, and that looks
  * up a table other than local, main and default. */
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule);

@@ -102,15 +102,13 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
             add_table(tables, route->table);
     }
     /* Backwards: a rule before a foreign source rule may decide about the address first, so the table of the earlier
-     * rule counts, too. `has_source` is the same for all addresses and both families: at worst, this adds a table that
-     * no decision needs. */
+     * rule counts, too. `has_source` is the same for all addresses and both families, and the selectors of the earlier
+     * rule do not matter: at worst, this adds a table that no decision needs. */
     IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
-        IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
-            if ((has_source || ibh_rule_is_of_a_source(rule)) && ibh_prefix_contains(&rule->from, &address->local)) {
-                add_table(tables, rule->table);
-                has_source = TRUE;
-            }
-        }
+        IBH_EACH_POINTER (const IbhAddress, address, scope->addresses)
+            has_source |= ibh_rule_is_of_a_source(rule) && ibh_prefix_contains(&rule->from, &address->local);
+        if (has_source)
+            add_table(tables, rule->table);
     }
     return tables;
 }

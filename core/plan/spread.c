@@ -31,10 +31,7 @@ static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet
             return TRUE;
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        /* for the kernel, this host's packets come in through lo */
-        const gboolean is_for_us = !(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo");
-
-        if (is_for_us && !ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
+        if (ibh_rule_is_for_us(rule) && !ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
             ibh_prefix_contains(&rule->from, &NO_SOURCE) && !(rule->selectors & IBH_SELECT_NOT) &&
             ibh_prefix_is_inside(&rule->to, subnet))
             return TRUE;
@@ -52,15 +49,19 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
         const IbhAddress *address = first_primary(nic);
 
-        if (!address || ibh_address_is_host(address) || !ibh_prefix_equal(&address->subnet, subnet))
+        if (!address || !ibh_prefix_equal(&address->subnet, subnet) || !ibh_nic_is_programmed(rails, nic) ||
+            !ibh_nic_is_usable(nic) || ibh_rails_owner(rails, &address->local) != nic)
             continue;
-        if (ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
-            ibh_rails_owner(rails, &address->local) == nic)
-            g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
+        /* Main may have the subnet via a gateway or with metrics such as an MTU, or not through this NIC. A multipath
+         * route cannot say this of a single next hop, so then the subnet stays with main. */
+        route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, nic->link->ifindex);
+        if (!ibh_copy_from_main(rails, nic, address, &route) || route.gateway.family || route.metrics_size)
+            return;
+        g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }
     if (!hops->len || is_used_by_others(rails, subnet))
         return;
-    route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, g_array_index(hops, IbhHop, 0).ifindex);
+    route.ifindex = g_array_index(hops, IbhHop, 0).ifindex;
     route.nexthops = hops->len;
     if (hops->len > 1) /* the kernel shows a route with a single hop as a plain route through the device */
         route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));

@@ -13,10 +13,7 @@
 
 /* ---- on-link routes of T ---- */
 
-/* Copies gateway and metrics from main's route to this subnet through this NIC, if there is one. (Ports that a switch
- * isolates reach even their own subnet via a gateway.) Returns FALSE if packets that leave through this NIC would not
- * arrive, or if our route cannot express main's: then T must not have the subnet. */
-static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
+gboolean ibh_copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
     const IbhRoute *own = ibh_routes_find_best(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
@@ -60,8 +57,8 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
             continue;
         if (family == AF_INET)
             route.src = address->local;
-        if (copy_from_main(rails, nic, address, &route))
-            ibh_routes_add_via(&route, routes);
+        if (ibh_copy_from_main(rails, nic, address, &route))
+            g_array_append_val(routes, route);
     }
 }
 
@@ -225,8 +222,7 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
 
 static void want_family(const IbhRails *rails, IbhNic *nic, int family)
 {
-    const gboolean is_up = (nic->link->flags & IFF_UP) != 0; /* the kernel refuses routes through a link that is down */
-    g_autoptr(GArray) table = IBH_NEW_ARRAY(IbhRoute);       /* the routes that T could have */
+    g_autoptr(GArray) table = IBH_NEW_ARRAY(IbhRoute); /* the routes that T could have */
     IbhRoute default_route;
     gboolean has_default, has_programmed = FALSE;
     guint learned, learned_end;
@@ -254,6 +250,8 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
             continue;
         add_address_rules(nic, address, has_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
+    if (!(nic->link->flags & IFF_UP)) /* the kernel refuses routes through a link that is down */
+        return;
     /* T gets each prefix that a pair of ours leads to, and each prefix inside such a prefix, even if the inner prefix
      * is left to foreign rules. A foreign rule may lead to T, too: without the route to the inner prefix, the route to
      * the outer prefix would catch the packets. */
@@ -262,10 +260,11 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
 
         IBH_EACH (const IbhPair, pair, nic->pairs)
             is_led_to |= !pair->theirs && ibh_prefix_covers(&pair->to, &route->dst);
-        if (is_up && is_led_to)
-            g_array_append_vals(nic->routes, route, 1);
+        /* T has the host route to a gateway already if an earlier route needed it (ibh_routes_add_via()). */
+        if (is_led_to && !ibh_routes_have_prefix(nic->routes, &route->dst))
+            ibh_routes_add_via(route, nic->routes);
     }
-    if (is_up && has_default && has_programmed)
+    if (has_default && has_programmed)
         ibh_routes_add_via(&default_route, nic->routes);
 }
 

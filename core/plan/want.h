@@ -34,6 +34,11 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
 void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
+/* Copies gateway and metrics from main's route to this subnet through this NIC, if there is one. (Ports that a switch
+ * isolates reach even their own subnet via a gateway.) Returns FALSE if packets that leave through this NIC would not
+ * arrive, or if our route cannot express main's: then T must not have the subnet. */
+gboolean ibh_copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route);
+
 /* ---- gateways.c: routes via gateways ---- */
 
 /* Adds the routes of remote= to `routes` (IbhRoute), which has T's other routes already. */

@@ -37,20 +37,14 @@ static const char *find_forbidden(void)
 void ibh_confined_explain(GString *warnings)
 {
     const char *forbidden = geteuid() == 0 ? find_forbidden() : NULL;
-    const gboolean is_read_only = errno == EROFS; /* which SELinux never causes */
-    g_autofree char *domain = NULL;               /* the SELinux context of this process */
+    g_autofree char *domain = NULL; /* the SELinux context of this process */
     int fd;
 
     if (!forbidden)
         return;
     g_string_truncate(warnings, 0);
-    /* The first report of this boot makes the file. */
-    fd = open(REPORTED_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0 && errno == EEXIST)
-        return;
-    if (fd >= 0)
-        close(fd);
-    if (!is_read_only && access("/sys/fs/selinux", F_OK) == 0 &&
+    /* SELinux never refuses with EROFS. */
+    if (errno != EROFS && access("/sys/fs/selinux", F_OK) == 0 &&
         g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
         g_string_append_printf(warnings,
                                "SELinux forbids access to %s to ib-hook, which runs as %s: install ib-hook-selinux, "
@@ -62,4 +56,9 @@ void ibh_confined_explain(GString *warnings)
                                "ib-hook cannot act: root may not open %s here; a security module or a container "
                                "forbids it\n",
                                forbidden);
+    /* The first report of this boot makes the file. */
+    fd = open(REPORTED_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0 && errno == EEXIST)
+        g_string_truncate(warnings, 0);
+    close(fd);
 }

@@ -49,8 +49,7 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
                 ;
         }
     } while (again);
-    if (addresses.fd >= 0)
-        close(addresses.fd);
+    close(addresses.fd);
 }
 
 /* ---- the limit ---- */

@@ -2056,8 +2056,28 @@ static gboolean is_led_in_part(const IbhSnapshot *world, const IbhPrefix *subnet
     return FALSE;
 }
 
+/* The first route of main to exactly this subnet; through this NIC, unless that is 0. */
+static const IbhRoute *first_of_main(const IbhSnapshot *world, const IbhPrefix *subnet, int ifindex)
+{
+    for (const IbhRoute *route = fib_first(world, IBH_TABLE_MAIN); route; route = fib_next(world, route)) {
+        if (!route->special && ibh_prefix_equal(&route->dst, subnet) && (!ifindex || route->ifindex == ifindex))
+            return route;
+    }
+    return NULL;
+}
+
+/* Whether the NIC has the subnet on link, as far as main tells, and without an MTU of its own and the like. */
+static gboolean has_it_plainly(const IbhSnapshot *world, const IbhPrefix *subnet, int ifindex)
+{
+    const IbhRoute *own = first_of_main(world, subnet, ifindex), *any = first_of_main(world, subnet, 0);
+
+    if (own)
+        return own->nexthops == 1 && !own->encapsulated && !own->gateway.family && !own->metrics_size;
+    return !any || !(any->hops ? any->hops->gateway : any->gateway).family;
+}
+
 /* The rails with carrier that have exactly this subnet first; 0: fewer than two, or another NIC has it, too, or others
- * lead to a part of it. */
+ * lead to a part of it, or main says of one how to get there. */
 static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
 {
     guint64 members = 0;
@@ -2068,8 +2088,11 @@ static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, con
 
         if (nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && first &&
             !ibh_address_is_host(first) && ibh_prefix_equal(&first->subnet, subnet) &&
-            !is_of_an_earlier_rail(rails, world, i, &first->local))
+            !is_of_an_earlier_rail(rails, world, i, &first->local)) {
+            if (!has_it_plainly(world, subnet, nic->link->ifindex))
+                return 0;
             members |= fib_bit(nic->link->ifindex);
+        }
     }
     IBH_EACH (const IbhAddress, address, world->addresses) {
         if (is_of_no_rail(rails, address->ifindex) && ibh_prefix_equal(&address->subnet, subnet))
