@@ -1,14 +1,19 @@
 # shellcheck shell=bash
 # bash completion for ib-hook(8)
 _ib_hook() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} nics words
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} nic words
     # --name=value comes in three words
     [ "$word" != = ] || word=
     [ "$before" != = ] || before=${COMP_WORDS[COMP_CWORD - 2]}
     case $before in
         --iface)
-            nics=(/sys/class/net/*)
-            words="${nics[*]##*/}"
+            # the name of a NIC may contain $(command), which compgen -W would run
+            COMPREPLY=()
+            for nic in /sys/class/net/*; do
+                nic=${nic##*/}
+                [[ $nic != "$word"* ]] || COMPREPLY+=("$(printf %q "$nic")")
+            done
+            return
             ;;
         --render) words="netplan networkd nmcli ifupdown ifcfg rt_tables env" ;;
         --config)

@@ -76,6 +76,11 @@ expect_equal "and the one that was begun" "--undo" "$(complete_bash --json --un)
 interfaces=$(cd /sys/class/net && printf '%s\n' * | sort)
 expect_equal "interfaces are those of this host" "$interfaces" "$(complete_bash --check --iface "")"
 expect_equal "also after =" "$interfaces" "$(complete_bash --iface =)"
+# shellcheck disable=SC2016,SC2030 # the name is to stand as it is; only this namespace has the NIC
+hostile=$(cd $work && unshare --net --mount sh -c 'mount -t sysfs sysfs /sys && ip link add name "a\$(>x)" type bridge &&
+    exec bash -c ". $1; COMP_WORDS=(ib-hook --iface a) COMP_CWORD=2; _ib_hook; echo \"\${COMPREPLY[*]}\"" - "$1"' - "$completions/ib-hook.bash")
+expect_equal "a name that is a command is quoted" 'a\$\(\>x\)' "$hostile"
+[ ! -e $work/x ] || fail "a name of a NIC is not run"
 expect_equal "formats of --render" "$formats" "$(complete_bash --render "")"
 expect_equal "also after =" "env" "$(complete_bash --render = e)"
 mkdir -p $work/tree/dir && touch $work/tree/file
