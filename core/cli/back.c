@@ -258,6 +258,9 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 {
     const IbhSnapshot *now = rails->snapshot;
 
+    /* Put the configuration of before the trial into force again: the trial may have been for some NICs only. */
+    if (!trial->tried)
+        ibh_state_set_config(state, trial->then->state->config, trial->then->state->is_private);
     /* If a NIC that was held before the trial is gone, or has a new netdev now, hold its name nevertheless. Then hooks
      * take away what they gave to a new netdev of this name. Only the first attempt holds such a name: if the hold is
      * gone at a later attempt, an --apply has lifted it. */

@@ -206,3 +206,15 @@ expect_hook 0 C --undo -q
 nothing_remembered
 give_back
 expect_equal "what was undone stays undone" "$plain" "$(state C)"
+
+# A trial of one NIC brings the new files into force for all; what it gives back is the configuration of before, too.
+nothing_remembered
+system_config '[defaults]
+arp=auto'
+expect_hook 0 C --apply -q
+before=$(remembered config)
+system_config '[defaults]
+arp=strict'
+expect_hook 0 C --apply --iface fab1 --confirm 60 -q
+give_back
+expect_equal "the configuration of before is in force again" "$before" "$(remembered config)"
