@@ -122,7 +122,7 @@ static void judge_sections(Command *command, const GArray *missed, gboolean warn
 /* ---- actions: each returns the exit status; but if an action sets `error`, act() reports the error, and the error
  * decides the exit status ---- */
 
-#define NOT_IN_FORCE "the configuration in " IBH_CONFIG_DIR " changed and is not in force"
+#define NOT_IN_FORCE "the configuration in " IBH_CONFIG_DIR " is not in force"
 
 /* --check and --show */
 static int do_check(Command *command, GError **error)

@@ -15,7 +15,7 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
 {
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
-    g_autoptr(GError) error = NULL;
+    g_autoptr(GError) error = NULL, problem = NULL; /* `problem`: of the configuration */
     IbhRun run = {.config_path = event->config,
                   .sysfs = event->sysfs,
                   .is_event = TRUE,
@@ -25,8 +25,6 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
                   .packet_socket = -1};
 
     if (ibh_run_open(&run, LOCK_SECONDS, &error)) {
-        g_autoptr(GError) problem = NULL;
-
         (void)ibh_run_configure(&run, &problem);
         if (event->configure)
             event->configure(event->data, &run);
@@ -49,7 +47,7 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
         IBH_EACH_POINTER (const char, message, outcome->errors)
             ibh_run_warn(&run, message);
     }
-    *ret_may_be_confined = warnings->len || (outcome && !run.rails->candidates);
+    *ret_may_be_confined = outcome ? outcome->errors->len || !run.rails->candidates : warnings->len && !problem;
     if (event->after)
         event->after(event->data, &run, outcome);
     ibh_run_close(&run);

@@ -110,10 +110,11 @@ static void configure(gpointer data, IbhRun *run)
         if (g_strcmp0(watch->unapplied, told) != 0) {
             const char *path = run->config_path;
             g_autofree char *word = path ? ibh_text_shell_word(path) : NULL;
-            g_autofree char *text = g_strdup_printf(
-                "the configuration in %s changed: \"sudo ib-hook %s%s%s--apply\" puts it into force; until then, or "
-                "until a reload or a hook, --watch uses the previous one",
-                path ? path : IBH_CONFIG_DIR, path ? "--config " : "", path ? word : "", path ? " " : "");
+            g_autofree char *text = g_strdup_printf("the configuration in %s is not in force: \"sudo ib-hook "
+                                                    "%s%s%s--apply\" puts it into force; until then, or "
+                                                    "until a reload or a hook, --watch uses the previous one",
+                                                    path ? path : IBH_CONFIG_DIR, path ? "--config " : "",
+                                                    path ? word : "", path ? " " : "");
 
             ibh_log_lines(LOG_NOTICE, text, TRUE);
         }
@@ -197,18 +198,26 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 
 /* ---- the lock, which tells hooks that --watch runs ---- */
 
-/* If another --watch has the lock, the next look tries again. It also tries again if the other --watch ended between
- * our open() and flock(): then the file has been removed, and a lock on a removed file tells hooks nothing. */
-static void take_lock(Watch *watch)
+/* TRUE if this process has the lock, and the lock's file is still in its directory: a lock on a removed file tells
+ * hooks nothing. */
+static gboolean has_lock(const Watch *watch)
 {
     struct stat file;
 
+    return watch->lock >= 0 && flock(watch->lock, LOCK_EX | LOCK_NB) == 0 && fstat(watch->lock, &file) == 0 &&
+           file.st_nlink;
+}
+
+/* Takes the lock again if somebody has removed its file. If another --watch has the lock, the next look tries again. It
+ * also tries again if the other --watch ended, and removed the file, between our open() and flock(). */
+static void take_lock(Watch *watch)
+{
+    if (has_lock(watch))
+        return;
     if (watch->lock >= 0)
-        return;
+        close(watch->lock);
     watch->lock = ibh_watch_open(O_RDWR | O_CREAT);
-    if (watch->lock < 0)
-        return;
-    if (flock(watch->lock, LOCK_EX | LOCK_NB) < 0 || fstat(watch->lock, &file) < 0 || !file.st_nlink) {
+    if (watch->lock >= 0 && !has_lock(watch)) {
         close(watch->lock);
         watch->lock = -1;
     }

@@ -57,6 +57,17 @@ sysctl_set B ib1 arp_ignore 0
 said=$(refusal=EROFS forbidden "${needed[@]}")
 expect_contains "a read-only /proc/sys" "ib-hook cannot act: root may not open $all" "$said"
 
+# And does no harm if no value of /proc/sys has to change: then a wrong line of the configuration is named as ever.
+rm -rf /run/ib-hook
+sysctl_set B ib1 arp_ignore 1
+system_config "[defaults]
+gatway=none"
+said=$(refusal=EROFS forbidden "${needed[@]}")
+expect_contains "a line that is wrong is named" "gatway" "$said"
+expect_lacks "and nothing else is blamed" "cannot act" "$said"
+rm -rf /etc/ib-hook
+sysctl_set B ib1 arp_ignore 0
+
 # What is in the way of the state forbids nothing.
 rm -rf /run/ib-hook
 echo >/run/ib-hook

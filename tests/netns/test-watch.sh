@@ -72,7 +72,7 @@ repaired "held no more"
 
 # A configuration that changed waits for --apply: somebody may still be editing.
 from=$(($(journal_lines) + 1))
-notices() { journal "$from" | grep -c '^5 the configuration in /etc/ib-hook changed: "sudo ib-hook --apply" ' || true; }
+notices() { journal "$from" | grep -c '^5 the configuration in /etc/ib-hook is not in force: "sudo ib-hook --apply" ' || true; }
 noticed() { [ "$(notices)" = "$1" ]; }
 on_ib0() { [ "$(our_rules B | grep -c "from 172.16.34.9 to 172.16.0.0/16 lookup 941 ")" = "$1" ]; }
 something_happens() {
@@ -211,6 +211,13 @@ told NOTIFY_SOCKET=nonsense
 ip -n B rule del from 172.16.34.8 lookup 941
 wait_until 5 other
 ok "a socket that is none does not matter"
+watch_stop
+
+# Whoever removes /run/ib-hook removes its sign; it makes both anew.
+watch_start B
+rm -rf /run/ib-hook
+has_sign() { ip -n B rule del from 172.16.34.2 lookup 942 2>/dev/null; [ -n "$(find /run/ib-hook -name '*.watch')" ]; }
+wait_until 10 has_sign
 watch_stop
 
 # Users cannot test its lock: the file is their sign that it runs, and goes with it.
