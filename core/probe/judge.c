@@ -95,13 +95,31 @@ static IbhCause find_twin(const IbhProbePair *pair)
     return IBH_CAUSE_NONE;
 }
 
-/* ---- the neighbour table: an entry is right if its hardware address claims the IP address now ---- */
+/* ---- the neighbour table: an entry is right if its hardware address claims the IP address now, or replies ---- */
 
 /* TRUE if a virtual router claims the hop's address, or if the kernel's neighbour entry for this address has the
  * hardware address of a virtual router. */
 static gboolean has_virtual(IbhProbeHop *hop)
 {
     return ibh_hop_has_virtual(hop) || ibh_lladdr_is_virtual(&hop->lladdr);
+}
+
+/* TRUE if this hardware address sent a reply to this pair, or to another pair with the same next hop. */
+static gboolean has_reply_from(const IbhProbePair *pair, const IbhLladdr *lladdr)
+{
+    IBH_EACH_PAIR (other, pair->probe) {
+        if (other->hop == pair->hop && ibh_lladdr_equal(&other->sender, lladdr))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* TRUE if an entry with this hardware address contradicts all that was heard of the next hop: nobody claims the next
+ * hop's address for this hardware address, and no reply came from it. A host with a static entry for us, and with ARP
+ * off, replies although only a proxy answers ARP for this host; then the entry is right. */
+static gboolean is_entry_refuted(const IbhProbePair *pair, const IbhLladdr *lladdr)
+{
+    return lladdr->len && !ibh_hop_claim(pair->hop, lladdr) && !has_reply_from(pair, lladdr);
 }
 
 static IbhCause find_entry(const IbhProbePair *pair)
@@ -112,12 +130,12 @@ static IbhCause find_entry(const IbhProbePair *pair)
     if (!hop || hop->forged) /* the finding about the forgery is enough */
         return IBH_CAUSE_NONE;
     has_answer = ibh_hop_has_answer(hop);
-    /* an entry that no claim confirms is certainly wrong only if a host answered, no claim can be missing, and no
-     * virtual router can have replied from its own NIC */
+    /* an entry that no claim and no reply confirms is certainly wrong only if a host answered, no claim can be missing,
+     * and no virtual router can have replied from its own NIC */
     is_certain = has_answer && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
-    if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
+    if (is_certain && hop->fixed && is_entry_refuted(pair, &hop->lladdr))
         return IBH_ENTRY_FIXED;
-    if (is_certain && hop->entry.len && !ibh_hop_claim(hop, &hop->entry))
+    if (is_certain && is_entry_refuted(pair, &hop->entry))
         return IBH_ENTRY_WRONG;
     /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the next hop when the entry
      * expires. Fixed entries, and entries on a link without ARP, do not expire. Silence proves nothing if --probe

@@ -192,7 +192,9 @@ typedef enum {
     FULL = 128, /* the neighbour table */
     OTHER_NIC = 512,
     NO_ROUTE = 1024,
-    SAME_MAC = 2048 /* as the pair's before */
+    SAME_MAC = 2048,  /* as the pair's before */
+    ENTRY = 4096,     /* one that expires, and was there before, with another hardware address */
+    FROM_ENTRY = 8192 /* replies come from that hardware address */
 } Change;
 
 static const struct {
@@ -211,6 +213,12 @@ static const struct {
     {HOST, TWO_PEERS, 8, LOST | HEARS, 0, 0, 1, LOST_TO, "ib1 to 172.16.16.2: nothing answers, not even ARP"},
     {HOST, TWO_PEERS, 8, LOST | HEARS | ARP | FIXED, 0, 0, 1, "ib1 warning neighbour-static", "a permanent entry"},
     {HOST, TWO_PEERS, 8, LOST | HEARS | FIXED, 0, 0, 1, LOST_TO, "nothing answers"},
+    /* an entry is not wrong if replies come from its hardware address, though only a proxy answers ARP */
+    {HOST, TWO_PEERS, 8, HEARS | FIXED, 0, 0, 1, "ib1 warning neighbour-static", "a permanent entry"},
+    {HOST, TWO_PEERS, 8, HEARS | FIXED | FROM_ENTRY, 0, 0, 0, "", NULL},
+    {HOST, TWO_PEERS, 8, HEARS | ENTRY, 0, 0, 1, "ib1 warning neighbour-wrong", "table had 02:00:00:00:00:07"},
+    {HOST, TWO_PEERS, 8, HEARS | ENTRY | FROM_ENTRY, 0, 0, 0, "", NULL},
+    {HOST, TWO_PEERS, 8, SOME | FIXED | FROM_ENTRY, 0, 0, 1, LOST_TO, "some echoes get lost"},
     {HOST, TWO_PEERS, 4, LOST | HEARS | ARP_OFF, 0, 0, 1, "ib0 warning arp-off",
      "ib0 to 172.16.16.2: ARP is switched off"},
     {HOST, TWO_PEERS, 4, LOST | HEARS | ARP_OFF | FIXED, 0, 0, 1, "ib0 error probe-lost", "nothing answers"},
@@ -271,8 +279,12 @@ static void change(World *world, guint i, guint what, int error, IbhCause rdma)
         claim(world, i, (IbhLladdr){{MAC((guint8)(16 + pair->peer))}, 6}, 1);
     if (pair->hop)
         pair->hop->fixed = (what & FIXED) != 0;
-    if (what & FIXED)
+    if (what & (FIXED | ENTRY))
         pair->hop->lladdr = (IbhLladdr){{MAC(7)}, 6};
+    if (what & ENTRY)
+        pair->hop->entry = pair->hop->lladdr;
+    if (what & FROM_ENTRY)
+        pair->sender = pair->hop->lladdr;
     link->flags |= what & ARP_OFF ? IFF_BROADCAST | IFF_NOARP : 0;
     world->probe->hears = (what & HEARS) != 0;
     world->probe->was_full[six] = (what & FULL) != 0;
