@@ -100,7 +100,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
                              NAT},
     [IBH_LOSS_DETOUR] = {IBH_STAGE_WAY, EITHER, LOST,
                          "packets go via {via}, although the peer is a neighbour: {route} decides; nothing came back",
-                         "delete {route}; or see why {via} does not forward"},
+                         "{delete route}see why {via} does not forward"},
     [IBH_LOSS_GATEWAY] = {IBH_STAGE_ANSWER, ALSO_LOST, EITHER, "gateway-down",
                           "the gateway {via} does not answer {arp}, so nothing beyond it is reached",
                           "see whether the gateway is up, and on this wire; or route around it", UNHEARD},

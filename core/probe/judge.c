@@ -231,11 +231,25 @@ static gboolean are_other_hops_silent(const IbhProbePair *pair)
     return has_others;
 }
 
+/* TRUE if the next hop is a gateway, and another pair with the same next hop got replies. The gateway then is up, and
+ * forwards packets. */
+static gboolean does_gateway_forward(const IbhProbePair *pair)
+{
+    if (!pair->hop || ibh_probe_is_direct(pair))
+        return FALSE;
+    IBH_EACH_PAIR (other, pair->probe) {
+        if (other->hop == pair->hop && !ibh_probe_is_direct(other) && other->received)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static IbhCause find_loss(const IbhProbePair *pair)
 {
     const gboolean has_loss = !pair->sent || pair->received < pair->sent || pair->send_error,
                    is_answered = pair->hop && ibh_hop_has_answer(pair->hop), is_direct = ibh_probe_is_direct(pair);
     const IbhCause own = find_own_loss(pair);
+    gboolean forwards; /* the gateway forwards packets, so it is not to blame */
 
     if (!has_loss)
         return IBH_CAUSE_NONE;
@@ -251,13 +265,14 @@ static IbhCause find_loss(const IbhProbePair *pair)
         return IBH_LOSS_SOME;
     if (pair->is_translated)
         return IBH_LOSS_TRANSLATED;
-    if (is_answered && !is_direct && pair->on_link)
+    forwards = does_gateway_forward(pair);
+    if (is_answered && !is_direct && pair->on_link && !forwards)
         return IBH_LOSS_DETOUR;
     if (is_answered && pair->left)
         return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
     /* the next hop answers, but no echo was seen to leave; or the next hop is unknown; or --probe missed packets; or no
-     * question about the next hop's hardware address was sent */
-    if (is_answered || !pair->hop || !pair->probe->hears || !pair->hop->questions)
+     * question about the next hop's hardware address was sent; or the gateway forwards, but does not answer now */
+    if (is_answered || forwards || !pair->hop || !pair->probe->hears || !pair->hop->questions)
         return IBH_LOSS_UNKNOWN;
     /* IBH_LOSS_NOTHING accuses nobody; IBH_LOSS_GATEWAY accuses the gateway */
     return is_direct || are_other_hops_silent(pair) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;

@@ -164,6 +164,18 @@ static char *name_route(const IbhLookup *route)
                                           : g_strdup_printf("the route to %s in table %u", text, route->table);
 }
 
+/* TRUE if the route that decides is ib-hook's. ib-hook adds such a route again, so nobody is told to delete it. */
+static gboolean is_by_our_route(const IbhProbePair *pair)
+{
+    const IbhPrefix dst = ibh_prefix_of(&pair->route.to, pair->route.length);
+
+    IBH_EACH (const IbhRoute, route, pair->probe->rails->snapshot->routes) {
+        if (route->table == pair->route.table && ibh_prefix_equal(&route->dst, &dst) && ibh_route_is_ours(route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 typedef struct {
     const char *word;
     char *value; /* NULL for an empty text */
@@ -187,10 +199,11 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
     const IbhLookup *route = &pair->route;
     IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair), *way = ibh_snapshot_link(pair->probe->rails->snapshot, route->oif);
-    g_autofree char *via = hop ? name_ip(&hop->ip) : g_strdup(""), *refuser = name_ip(&pair->refused_by);
+    g_autofree char *route_name = name_route(route), *via = hop ? name_ip(&hop->ip) : g_strdup(""),
+                    *refuser = name_ip(&pair->refused_by);
     const gboolean is_sender_foreign = pair->sender.len && hop && !ibh_hop_has(hop, &pair->sender);
     const gboolean is_direct = !hop || ibh_probe_is_direct(pair), /* an unknown next hop counts as the peer */
-        is_refused_by_peer = ibh_ip_equal(&pair->refused_by, &route->to);
+        is_detour = !is_direct && pair->on_link, is_refused_by_peer = ibh_ip_equal(&pair->refused_by, &route->to);
     const Word words[] = {
         {"if", ibh_text_shell_word(link->name)},
         {"rail", g_strdup(link->name)},
@@ -199,7 +212,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"ip", g_strdup(six ? "ip -6" : "ip")},
         {"ipv", g_strdup(six ? "ipv6" : "ipv4")},
         {"arp", g_strdup(six ? "neighbour discovery" : "ARP")},
-        {"route", name_route(route)},
+        {"route", g_strdup(route_name)},
         {"route if", name_nic(pair, route->oif)},
         {"type", g_strdup(route->type < G_N_ELEMENTS(types) ? types[route->type] : NULL)},
         {"no route", name_refusal(route->error)},
@@ -207,8 +220,9 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"way via", name_ip(&route->gateway)},
         {"free if", name_nic(pair, pair->free_ifindex)},
         {"via", g_strdup(via)},
-        /* the value may be empty, so it begins with its own separator; likewise "errno" and "mtu there" */
+        /* these values may be empty, so they have their own separators; likewise "errno" and "mtu there" */
         {"for gateway", is_direct ? NULL : g_strdup_printf(" for the gateway %s", via)},
+        {"delete route", !is_detour || is_by_our_route(pair) ? NULL : g_strdup_printf("delete %s; or ", route_name)},
         {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
         {"hosts", hop ? name_hosts(pair->probe, hop) : NULL},
         {"entry", hop ? ibh_lladdr_format(&hop->entry) : NULL},

@@ -289,6 +289,63 @@ static void test_gateway(void **state)
     }
 }
 
+/* One of two peers behind a gateway is lost. The gateway brings back replies of the other, or it does not; and the
+ * route of the lost one is ib-hook's, or another's. */
+static void test_peer_behind_gateway(void **state)
+{
+    static const char OURS[] = HOST "ip route add 172.16.0.0/16 via 172.16.99.1 dev ib1 table 941 protocol kernel "
+                                    "metric 1768056939\n",
+                      OTHERS[] = HOST "ip route add 172.16.0.0/16 via 172.16.99.1 dev ib1 table 941\n";
+    static const struct {
+        const char *host, *line;
+        gboolean other_works, is_answered, left;
+        const char *code, *message, *advice;
+    } cases[] = {
+        {OTHERS, "--probe 10.9.9.8 10.9.9.9", FALSE, FALSE, FALSE, "gateway-down", "does not answer ARP", NULL},
+        {OTHERS, "--probe 10.9.9.8 10.9.9.9", TRUE, FALSE, FALSE, "probe-lost", "no reply: the fault is in", NULL},
+        {OTHERS, "--probe 10.9.9.8 10.9.9.9", TRUE, TRUE, TRUE, "probe-lost", "answers ARP, and echoes were", NULL},
+        {OTHERS, TWO_PEERS, FALSE, TRUE, TRUE, "probe-lost", "although the peer is a neighbour",
+         "delete the route to 172.16.0.0/16 in table 941; or see why 172.16.99.1 does not forward"},
+        {OURS, TWO_PEERS, FALSE, TRUE, TRUE, "probe-lost", "although the peer is a neighbour",
+         "see why 172.16.99.1 does not forward"},
+        {OURS, TWO_PEERS, TRUE, TRUE, TRUE, "probe-lost", "answers ARP, and echoes were seen to leave for it", NULL},
+        {OURS, TWO_PEERS, TRUE, FALSE, TRUE, "probe-lost", "no reply: the fault is in", NULL},
+    };
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(World) world = look_well(cases[i].host, cases[i].line);
+        IbhProbePair *lost = pair_at(&world, 3), *other = pair_at(&world, 1);
+        g_autofree char *verdict_text = NULL, *code = g_strdup_printf("ib1 error %s", cases[i].code);
+        const IbhFinding *finding;
+
+        world.probe->hears = TRUE;
+        for (guint n = 1; n < 4; n += 2)
+            assert_true(ibh_ip_parse("172.16.99.1", &pair_at(&world, n)->route.gateway));
+        lost->route.table = 941;
+        lost->route.length = 16;
+        ibh_probe_find_hops(world.probe);
+        assert_ptr_equal(lost->hop, other->hop);
+        lost->received = 0;
+        lost->left = cases[i].left;
+        for (guint number = 0; number < 3; number++)
+            lost->echoes[number] = (IbhProbeEcho){.sent_at = 1, .left = cases[i].left};
+        if (!cases[i].other_works) {
+            other->received = 0;
+            other->send_error = EPERM;
+        }
+        lost->hop->asks = TRUE;
+        lost->hop->questions = 1;
+        if (cases[i].is_answered)
+            claim(&world, 3, (IbhLladdr){{MAC(50)}, 6}, 1);
+        verdict_text = verdict(&world);
+        finding = g_ptr_array_index(world.probe->findings, world.probe->findings->len - 1);
+        if (!strstr(verdict_text, code) || !strstr(finding->message, cases[i].message) ||
+            (cases[i].advice && g_strcmp0(finding->advice, cases[i].advice)))
+            fail_msg("%u: %s: %s; %s", i, verdict_text, finding->message, finding->advice);
+    }
+}
+
 /* Packets that are none of ours, or by other ways, say nothing. */
 static void test_what_is_no_echo(void **state)
 {
@@ -480,7 +537,8 @@ int main(void)
         cmocka_unit_test(test_translation),      cmocka_unit_test(test_gateway),
         cmocka_unit_test(test_what_is_no_echo),  cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_own_firewall),     cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_other_nic),        cmocka_unit_test(test_not_known),
+        cmocka_unit_test(test_other_nic),        cmocka_unit_test(test_peer_behind_gateway),
+        cmocka_unit_test(test_not_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
