@@ -175,6 +175,11 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         g_array_append_val(probe->forgeries, forgery);
 }
 
+static int get_effective_of(const IbhProbe *probe, const IbhLink *link, IbhSysctl key)
+{
+    return ibh_sysctl_effective(probe->rails->snapshot, key, link->sysctl[key]);
+}
+
 /* A claim is no forgery if it names a virtual router, which may send from its own NIC (RFC 5798, 8.1.2), or if the
  * sender is unknown, as with IPoIB.
  *
@@ -182,16 +187,17 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * sender, and another host with the same address answers all questions. So whoever answers a question without a sender
  * is no proxy. Nor is a host that claims an address unasked, because a proxy only answers.
  *
- * In IPv4, a NIC of this host may answer for the address of another NIC of this host. This answer matters if three
+ * In IPv4, a NIC of this host may answer for the address of another NIC of this host. This answer matters if four
  * things are true (`is_beside_rails`); all other claims of this host's NICs are ignored:
  * - The NIC that answers is not a rail (IBH_NIC_RAIL).
  * - The question named no sender. All other questions of --probe name an address of this host as the sender. No peer's
  *   question does, so an answer to such a question does not show what peers get.
  * - The NIC has no arp_filter. The kernel applies arp_filter to a peer's question, but not to a question without a
- *   sender, so a NIC with arp_filter may answer --probe, but not a peer. */
+ *   sender, so a NIC with arp_filter may answer --probe, but not a peer.
+ * - The NIC's rp_filter is not 1. With 1, the kernel drops a peer's question if the way to the peer leads through
+ *   another NIC, but it answers a question without a sender. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
-    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
     const IbhIp none = {.family = AF_INET};
     const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
     const IbhNic *nic = own ? ibh_rails_nic(probe->rails, own->ifindex) : NULL;
@@ -200,7 +206,8 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
     const gboolean is_to_nobody = is_answer && ibh_ip_equal(&claim->to, &none);
     const gboolean is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_to_nobody);
     const gboolean is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_to_nobody &&
-                                     !ibh_sysctl_effective(probe->rails->snapshot, key, own->sysctl[key]);
+                                     !get_effective_of(probe, own, IBH_SYSCTL_ARP_FILTER) &&
+                                     get_effective_of(probe, own, IBH_SYSCTL_RP_FILTER) != 1;
 
     if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
         !ibh_lladdr_is_virtual(&claim->lladdr)) {

@@ -695,6 +695,36 @@ static void test_strangers(void **state)
     check_message(&world, 0, "02:00:00:00:00:04 and 4 more claim");
 }
 
+/* A NIC of this host that is no rail answers for a rail, unless the NIC would not answer a peer. */
+static void test_own_nic_beside_rails(void **state)
+{
+    static const struct {
+        const char *sysctls; /* of eth0 */
+        const char *to, *expected;
+    } cases[] = {
+        {"", "0.0.0.0", "eth0 warning foreign-nic-answers"},
+        {"", "172.16.34.2", ""},
+        {"sysctl -w net/ipv4/conf/eth0/rp_filter=2\n", "0.0.0.0", "eth0 warning foreign-nic-answers"},
+        {"sysctl -w net/ipv4/conf/eth0/rp_filter=1\n", "0.0.0.0", ""},
+        {"sysctl -w net/ipv4/conf/all/rp_filter=1\n", "0.0.0.0", ""},
+        {"sysctl -w net/ipv4/conf/all/rp_filter=2\nsysctl -w net/ipv4/conf/eth0/rp_filter=1\n", "0.0.0.0",
+         "eth0 warning foreign-nic-answers"},
+        {"sysctl -w net/ipv4/conf/eth0/arp_filter=1\n", "0.0.0.0", ""},
+    };
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *host = g_strconcat(IB0 IB1, "nic eth0 index 9 address 02:00:00:00:00:09\n",
+                                            "ip address add 172.16.34.1/16 dev ib0\n"
+                                            "ip address add 172.16.34.2/16 dev ib1\n",
+                                            cases[i].sysctls, NULL);
+        g_auto(World) world = look_well(host, TWO_PEERS);
+
+        answer_arp(&world, 2, "172.16.34.1", cases[i].to, 9);
+        check_verdict(&world, cases[i].expected, 0);
+    }
+}
+
 /* A host claims all addresses of the wire, as the router of a private VLAN does; but the proxy is another host. */
 static void test_proxy_beside_private_vlan(void **state)
 {
@@ -795,6 +825,7 @@ int main(void)
         cmocka_unit_test(test_doubled),
         cmocka_unit_test(test_virtual_routers),
         cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_own_nic_beside_rails),
         cmocka_unit_test(test_proxy_beside_private_vlan),
         cmocka_unit_test(test_router_of_one_private_vlan),
         cmocka_unit_test(test_peer_replies_by_another_nic),
