@@ -368,6 +368,14 @@ static IbhCause find_size(const IbhProbePair *pair)
     return IBH_SIZE_SILENT;
 }
 
+/* ---- RDMA ---- */
+
+/* If all echoes that were sent are lost, the finding about the loss also explains a silent RDMA request. */
+static IbhCause find_rdma(const IbhProbePair *pair)
+{
+    return pair->rdma == IBH_RDMA_SILENT && pair->sent && !pair->received ? IBH_RDMA_NO_ECHO : pair->rdma;
+}
+
 /* ---- all causes of a pair ---- */
 
 /* Sums up what was heard of the pair's echoes. */
@@ -413,7 +421,7 @@ void ibh_probe_judge(IbhProbe *probe)
                                                   rivals ? rivals : find_twin(pair),
                                                   find_back(pair),
                                                   find_size(pair),
-                                                  pair->rdma};
+                                                  find_rdma(pair)};
 
         memcpy(pair->causes, causes, sizeof causes);
     }

@@ -80,7 +80,7 @@ typedef enum {
     IBH_SIZE_SILENT,  /* they are lost without an ICMP error */
     /* how far an RDMA request came; from IBH_RDMA_NO_WAY on, an answer may still come */
     IBH_RDMA_UNASKED,   /* no request was sent yet */
-    IBH_RDMA_NO_ECHO,   /* not asked: no echo came back, and the hardware address is not known */
+    IBH_RDMA_NO_ECHO,   /* no echo came back, and no request was sent, or none was answered */
     IBH_RDMA_NO_MODULE, /* the module rdma_ucm is not loaded */
     IBH_RDMA_FILTERED,  /* this host's firewall or queue would drop the request */
     IBH_RDMA_BLOCKED,   /* the process that sends requests hangs */

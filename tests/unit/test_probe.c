@@ -252,6 +252,8 @@ static const struct {
     {HOST, TWO_PEERS RDMA, 12, 0, ETIMEDOUT, IBH_RDMA_SILENT, 2, "error rdma-unreachable",
      "172.16.16.2 to every rail: RDMA"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_SILENT, 2, NO_RDMA, "ib1 to 172.16.16.1-.2: RDMA requests get no answer"},
+    {HOST, TWO_PEERS RDMA, 12, LOST, 0, IBH_RDMA_SILENT, 2, "error peer-down", "172.16.16.2 to every rail: no reply"},
+    {HOST, TWO_PEERS RDMA, 2, SOME, 0, IBH_RDMA_SILENT, 1, LOST_TO ", " NO_RDMA, "some echoes get lost"},
     {HOST, TWO_PEERS RDMA, 2, 0, 0, IBH_RDMA_FILTERED, 1, NO_RDMA,
      "ib1 to 172.16.16.1: RDMA was not tested: this host's own"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_GID, 2, NO_RDMA, "no RDMA: the NIC's RDMA device has no GID"},
