@@ -30,7 +30,7 @@
 #define UNHEARD_TOO .drops = (IBH_DROPS_IN | IBH_DROPS_UNHEARD)
 #define EXEMPT "{ip} rule; nft list ruleset; iptables-save -t mangle: exempt the rails from the filter or the rule"
 #define NAT "exempt the rails from the translation (nft list ruleset, iptables-save -t nat)"
-#define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"
+#define INSTALL "on {host}: install ib-hook there, or sudo ib-hook --apply"
 #define LONG "packets of {passed} bytes come through, but not those of {full} bytes, which the rail's MTU allows"
 #define SEEN_TO_LEAVE                                                                                                  \
     "seen to leave, and nothing came back: the fault is in the wire, in either direction, or in that host"

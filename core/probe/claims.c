@@ -123,7 +123,7 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLlad
     guint n = 0;
 
     IBH_EACH_WIRE (hop, probe, &of->ip) {
-        if (ibh_ip_is_fe80(&of->ip) && hop != of)
+        if (ibh_ip_is_link_local(&of->ip) && hop != of)
             continue;
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;

@@ -54,10 +54,10 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 }
 
 /* Returns the hop in which find_rivals() keeps its result for the pair's next hop: the first hop with this address or,
- * for an fe80:: address, the next hop itself. */
+ * for a link-local address, the next hop itself. */
 static IbhProbeHop *first_hop(const IbhProbePair *pair)
 {
-    return ibh_ip_is_fe80(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
+    return ibh_ip_is_link_local(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
 }
 
 /* Returns what compare_claims() says of the next hop's address; IBH_CAUSE_NONE if the next hop is unknown. All pairs

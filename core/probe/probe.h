@@ -94,7 +94,7 @@ struct IbhProbeHop {
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: --probe has not asked yet */
     gboolean forged;     /* a host claims the address in another host's name, and the kernel may believe the claim */
     gboolean is_virtual; /* a virtual router has the address, as ibh_probe_believe_routers() found */
-    /* find_rivals() (judge.c) sets the next two members: for an fe80:: address, in each hop; for any other address,
+    /* find_rivals() (judge.c) sets the next two members: for a link-local address, in each hop; for any other address,
      * only in the first hop that has the address. */
     gboolean is_compared; /* `rivals` is known */
     IbhCause rivals;      /* who claims the address, as compare_claims() says (judge.c) */
@@ -469,9 +469,10 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has the cause */
 /* Lists the hardware addresses that claim the hop's IP address, on the wire of any rail, and returns how many it lists.
- * But an fe80:: address may belong to a different router on each wire, so for such an address, only claims on the hop's
- * own wire count. Leaves out hardware addresses whose claims do not prove that one more host has the IP address:
- * those of virtual routers from which no replies to echoes came, and in IPv6, those of proxies and anycast hosts. */
+ * But a link-local address (169.254/16, fe80::/10) may belong to a different router on each wire, so for such an
+ * address, only claims on the hop's own wire count. Leaves out hardware addresses whose claims do not prove that one
+ * more host has the IP address: those of virtual routers from which no replies to echoes came, and in IPv6, those of
+ * proxies and anycast hosts. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */

@@ -199,15 +199,15 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
     const IbhLookup *route = &pair->route;
     IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair), *way = ibh_snapshot_link(pair->probe->rails->snapshot, route->oif);
-    g_autofree char *route_name = name_route(route), *via = hop ? name_ip(&hop->ip) : g_strdup(""),
-                    *refuser = name_ip(&pair->refused_by);
+    g_autofree char *route_name = name_route(route), *peer = name_ip(&route->to),
+                    *via = hop ? name_ip(&hop->ip) : g_strdup(""), *refuser = name_ip(&pair->refused_by);
     const gboolean is_sender_foreign = pair->sender.len && hop && !ibh_hop_has(hop, &pair->sender);
     const gboolean is_direct = !hop || ibh_probe_is_direct(pair), /* an unknown next hop counts as the peer */
         is_detour = !is_direct && pair->on_link, is_refused_by_peer = ibh_ip_equal(&pair->refused_by, &route->to);
     const Word words[] = {
         {"if", ibh_text_shell_word(link->name)},
         {"rail", g_strdup(link->name)},
-        {"peer", name_ip(&route->to)},
+        {"peer", g_strdup(peer)},
         {"from", name_ip(&route->from)},
         {"ip", g_strdup(six ? "ip -6" : "ip")},
         {"ipv", g_strdup(six ? "ipv6" : "ipv4")},
@@ -224,6 +224,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"for gateway", is_direct ? NULL : g_strdup_printf(" for the gateway %s", via)},
         {"delete route", !is_detour || is_by_our_route(pair) ? NULL : g_strdup_printf("delete %s; or ", route_name)},
         {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
+        {"host", is_direct ? g_strdup_printf("the peer (%s)", peer) : g_strdup_printf("the gateway %s", via)},
         {"hosts", hop ? name_hosts(pair->probe, hop) : NULL},
         {"entry", hop ? ibh_lladdr_format(&hop->entry) : NULL},
         {"errno", pair->send_error == EPERM ? g_strdup_printf(" (%s)", g_strerror(EPERM)) : NULL},

@@ -545,9 +545,11 @@ static void test_taker_of_replies(void **state)
     check_message(&world, 0, "02:00:00:00:00:4d sends ARP answers for 172.16.16.1 in the name of 02:00:00:00:00:10");
 }
 
-/* Two switches answer as one gateway, with one hardware address; and each wire has a router fe80::1 of its own. */
+/* Two switches answer as one gateway, with one hardware address; and each wire has a router of its own, which has the
+ * same link-local address as the others. */
 static void test_routers_that_share(void **state)
 {
+    static const char *const link_local[] = {"fe80::1", "169.254.0.1"};
     g_auto(World) world = look_well(HOST, TWO_PEERS);
     IbhProbeHop *hop = pair_at(&world, 0)->hop;
 
@@ -563,12 +565,14 @@ static void test_routers_that_share(void **state)
     hop->claims[0].lladdr = hop->lladdr = pair_at(&world, 0)->sender = (IbhLladdr){{MAC(90)}, 6};
     hop->claims[0].answers = 1;
     check_verdict(&world, "error duplicate-address", 2);
-    hop = g_hash_table_lookup(world.probe->hops, &hop->ip); /* the first of that address */
-    g_hash_table_steal(world.probe->hops, &hop->ip);
-    for (IbhProbeHop *one = hop; one; one = one->next)
-        assert_true(ibh_ip_parse("fe80::1", &one->ip));
-    g_hash_table_insert(world.probe->hops, &hop->ip, hop);
-    check_verdict(&world, "", 0);
+    for (guint i = 0; i < G_N_ELEMENTS(link_local); i++) {
+        hop = g_hash_table_lookup(world.probe->hops, &hop->ip); /* the first of that address */
+        g_hash_table_steal(world.probe->hops, &hop->ip);
+        for (IbhProbeHop *one = hop; one; one = one->next)
+            assert_true(ibh_ip_parse(link_local[i], &one->ip));
+        g_hash_table_insert(world.probe->hops, &hop->ip, hop);
+        check_verdict(&world, "", 0);
+    }
 }
 
 /* Two hosts with two virtual addresses are no host that mixes its NICs, if one of them is seen to have its own address.
@@ -584,6 +588,8 @@ static void test_shared_virtual_addresses(void **state)
         claim(&world, i, (IbhLladdr){{MAC(16)}, 6}, 1);
     check_verdict(&world, "warning peer-flux", 4);
     check_message(&world, 0, "several NICs of that host answer for each address");
+    assert_true(g_str_has_prefix(((const IbhFinding *)world.probe->findings->pdata[0])->advice,
+                                 "on the peer (172.16.16.1): install ib-hook there"));
     for (guint i = 4; i < 6; i++)
         pair_at(&world, i)->hop->claims[0].lladdr = pair_at(&world, i)->hop->lladdr = (IbhLladdr){{MAC(17)}, 6};
     check_verdict(&world, "warning peer-flux", 4);

@@ -286,6 +286,8 @@ static void test_gateway(void **state)
         claim(&world, 1, (IbhLladdr){{MAC(51)}, 6}, 1);
         check_verdict(&world, pair->on_link ? "error duplicate-address" : "warning peer-flux", 1);
         check_message(&world, 0, "172.16.99.1: 02:00:00:00:00:32, 02:00:00:00:00:33 claim the address");
+        assert_true(pair->on_link || g_str_has_prefix(((const IbhFinding *)world.probe->findings->pdata[0])->advice,
+                                                      "on the gateway 172.16.99.1: install ib-hook there"));
     }
 }
 
