@@ -200,21 +200,26 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if a question has this packet's source and destination. Then find_harm() has nothing to add: find_next_owner()
- * has judged the packet, or has skipped it because another owner makes the packet go wrong already. */
-static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
+/* TRUE if a question has this packet's source and destination. If so, find_next_owner() has judged the packet, or has
+ * skipped the packet because another owner makes the packet go wrong already. Then the fix does no harm, with one
+ * exception: a packet without a source does not go wrong now, and would go another way after the fix. Somebody may have
+ * made the owner for this packet, because only the owner's NIC reaches the destination. */
+static gboolean is_judged(const IbhCheck *check, const Effect *effect)
 {
+    const IbhLookup *packet = &effect->packet.lookup;
+
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (ibh_ip_equal(&question->lookup.from, &packet->from) && ibh_ip_equal(&question->lookup.to, &packet->to))
-            return TRUE;
+            return question->kind != IBH_ASK_UNBOUND || question->grade >= IBH_DOUBTFUL ||
+                   ibh_trace_is_same_way(&effect->packet.got, &effect->then);
     }
     return FALSE;
 }
 
-/* Finds a packet of this host that the fix would change, and that no question is about; FALSE if there is none. For
- * each piece, tries first a packet without a source address, then packets from the host's addresses, except link-local
- * and loopback addresses. Skips a packet from an address if the fix changes the packet without a source in the same
- * way: the latter packet has a question (otherwise it is the harm), so find_next_owner() has judged this change. */
+/* Finds a packet of this host that the fix would change, and that is not judged; FALSE if there is none. For each
+ * piece, tries first a packet without a source address, then packets from the host's addresses, except link-local and
+ * loopback addresses. Skips a packet from an address if the fix changes the packet without a source in the same way:
+ * the latter packet is judged (otherwise it is the harm). */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     /* A host may have thousands of addresses: into each piece, walk packets only from those that the fix may affect. */
@@ -232,7 +237,7 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
         unbound.packet.lookup = (IbhLookup){.from.family = piece->host.family, .to = piece->host};
         unbound_changes = find_change(check, &unbound);
         *harm = unbound;
-        if (unbound_changes && !has_question(check, &unbound.packet.lookup))
+        if (unbound_changes && !is_judged(check, &unbound))
             return TRUE;
         harm->packet.kind = IBH_ASK_LEAVES;
         IBH_EACH_POINTER (const IbhAddress, address, senders) {
@@ -242,7 +247,7 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
             if (unbound_changes && ibh_trace_is_same_answer(&harm->packet.got, &unbound.packet.got) &&
                 ibh_trace_is_same_answer(&harm->then, &unbound.then))
                 continue;
-            if (!has_question(check, &harm->packet.lookup))
+            if (!is_judged(check, harm))
                 return TRUE;
         }
     }

@@ -176,7 +176,8 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
  *   because the network manager chose so. But no manager chooses an error route, or a throw route that hides another
  *   route (IbhTrace.thrown). If the error route or the hidden route has any prefix but /0, this case does not apply.
  * - The traffic is refused: wrong, or only doubtful if `ideal` refuses the traffic, too.
- * - A longer prefix than the subnet decides in `ideal`, and the traffic goes the same way: right, through any NIC.
+ * - A longer prefix than the subnet decides in `ideal`, and the traffic goes the same way: right, through any NIC; but
+ *   wrong if the gateway is this host itself.
  * - Any other traffic should go to a wire: through a rail, or through another NIC, which we note. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
@@ -192,7 +193,10 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
     if (ideal_length > subnet_length && ibh_trace_is_same_way(got, ideal))
-        return IBH_RIGHT;
+        return ibh_rails_is_own_gateway(check->rails, ibh_rails_nic(check->rails, got->route->ifindex),
+                                        &got->route->gateway)
+                   ? IBH_WRONG
+                   : IBH_RIGHT;
     if (!got->route->hops)
         return grade_unbound_hop(check, question, ideal, got->route->ifindex, &got->route->gateway);
     IBH_EACH_HOP (hop, got->route) {

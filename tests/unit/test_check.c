@@ -707,6 +707,11 @@ static void test_harm(void **state)
          "ip route add 172.16.0.0/16 dev ib0 table 200\nip route add 10.60.0.0/16 dev eth5\n"
          "ip route add 10.60.0.0/16 dev eth5 table 200 mtu 1400\n",
          "because of it, 172.16.34.1 to 10.60.0.0/16 has mtu 1400"},
+        {"ip route add 172.16.40.0/24 dev ib1\n",
+         "because of it, traffic without a source address to 172.16.40.0/24 leaves through ib1, too"},
+        {"ip link add br9 up type bridge\nip rule add priority 100 lookup 200\n"
+         "ip route add 172.16.40.0/24 dev br9 table 200\nip route add 10.60.0.0/16 dev br9 table 200\n",
+         NULL},
         {"ip rule add priority 100 from 172.16.34.2 to 172.16.20.0/24 lookup main\n"
          "ip rule add priority 90 from 172.16.34.2 to 172.16.16.0/20 lookup main\n",
          NULL},
