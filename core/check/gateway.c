@@ -60,18 +60,32 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
+/* TRUE if a served address of this family has a subnet with room for one peer only, which gateway=peer then names. */
+static gboolean has_one_peer(const IbhNic *nic, int family)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (address->local.family == family && ibh_prefix_has_one_peer(&address->subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* TRUE if the NIC is up, we want rules of this family for the NIC (ibh_nic_programs_family()), and gateway= names a
- * gateway of this family. It does not matter here whether the NIC can reach that gateway. */
+ * gateway of this family. It does not matter here whether the NIC can reach that gateway. gateway=peer names no gateway
+ * of this family if only the other family has a subnet with one peer: on a routed IPv4 rail, for example, a router's
+ * advertisement may add an IPv6 address of a /64. */
 static gboolean has_named_gateway(const IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
     const IbhSettings *settings = &nic->settings;
-    const int family = about->family;
+    const int family = about->family, other_family = family == AF_INET ? AF_INET6 : AF_INET;
     const gboolean is_edge = settings->gateway == IBH_GATEWAY_FIRST || settings->gateway == IBH_GATEWAY_LAST;
     const gboolean is_address = settings->gateway == IBH_GATEWAY_ADDRESS && settings->gateway_ip.family == family;
+    const gboolean is_peer =
+        settings->gateway == IBH_GATEWAY_PEER && (has_one_peer(nic, family) || !has_one_peer(nic, other_family));
 
     return nic->link->flags & IFF_UP && ibh_nic_programs_family(nic, family) &&
-           (is_address || settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET));
+           (is_address || is_peer || (is_edge && family == AF_INET));
 }
 
 /* TRUE if the gateway that gateway= names is an address of this host: for example, this host is the router, and has

@@ -183,9 +183,10 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
 
 /* Returns, in words, the guests of this NIC, which may be virtual machines or pods: the hosts and prefixes for which
  * the NIC answers ARP as a proxy, except those that this host reaches through rails only. NULL if there are none. The
- * caller frees the text. Peers ask only for addresses that they take to be on link. So we look at pieces in the rails'
- * subnets, and at single hosts, to which peers may have on-link routes. */
-static char *find_guests(const IbhCheck *check, const IbhNic *nic)
+ * caller frees the text. Peers ask only for addresses that they take to be on link. So we name pieces in the rails'
+ * subnets, and single hosts, to which peers may have on-link routes. Peers may have an on-link route to any other
+ * network, too: sets `ret_network` to the first such network, and leaves its length 0 if there is none. */
+static char *find_guests(const IbhCheck *check, const IbhNic *nic, IbhPrefix *ret_network)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     char prefix[IBH_PREFIX_STRLEN];
@@ -195,11 +196,16 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
         const gboolean is_single = piece->prefix.length == ibh_ip_bits(&piece->host);
         const IbhRoute *way;
 
-        if (piece->host.family != AF_INET || (!is_single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
+        if (piece->host.family != AF_INET)
             continue;
         way = find_forwarding(check, nic, &piece->host, FALSE);
         if (!way || leads_through_rails(check, way))
             continue;
+        if (!is_single && !ibh_rails_own_prefix(check->rails, &piece->prefix)) {
+            if (!ret_network->length)
+                *ret_network = piece->prefix;
+            continue;
+        }
         n++;
         if (n > GUESTS_NAMED)
             continue;
@@ -224,16 +230,22 @@ gboolean ibh_proxy_is_of_all(IbhSubject *about)
 gboolean ibh_proxy_is_own(IbhSubject *about)
 {
     g_autofree char *guests = NULL;
+    IbhPrefix network = {0};
+    char prefix[IBH_PREFIX_STRLEN];
 
     if (!about->route || !about->nic->link->proxy_arp)
         return FALSE;
-    guests = find_guests(about->check, about->nic);
+    guests = find_guests(about->check, about->nic, &network);
     /* Some guests may need the proxy, so we advise entries for them, and not simply to switch proxy_arp off. */
     if (guests) {
         ibh_subject_say(about, "guests=%s", guests);
         about->remedy = "it answers for hosts behind NICs that are no rails, too ({guests}): for each that needs it, "
                         "sudo ip neigh add proxy ADDRESS dev {iface}; then sudo sysctl -w "
                         "net/ipv4/conf/{iface}/proxy_arp=0";
+    } else if (network.length) {
+        ibh_subject_say(about, "network=%s", ibh_prefix_format(&network, prefix));
+        about->remedy = "if no peer needs it to reach other networks behind this host, such as {network}: sudo sysctl "
+                        "-w net/ipv4/conf/{iface}/proxy_arp=0";
     }
     return TRUE;
 }

@@ -349,6 +349,10 @@ static const Case CASES[] = {
     {"the first address of it", RAILS "ip route add 172.16.0.0/32 dev ib0 table 942\n", NULL, "error foreign-route ib1"},
     {"a cable's other end is the only host there, and so its own gateway", ROUTED
      "ip rule add priority 1 from 10.1.0.0/30 to 10.1.0.0/30 lookup 2941\n", NULL, ""},
+    {"a router has announced an IPv6 prefix on the cable: gateway=peer still means the cable's other end",
+     ROUTED "ip address add fd00:5::5/64 dev ib0\nip route add fd00:5::/64 dev ib0 table 941 metric mark protocol kernel\n"
+     RULE_IN("fd00:5::", "64", "fd00:5::5", "941"), NULL, ""},
+    {"no subnet has room for one peer only", RAILS "config [interface ib1] gateway=peer\n", NULL, "warning gateway-missing ib1"},
     {"which is a broadcast before Linux 5.14", RAILS "ip route add broadcast 172.16.0.0/32 dev ib0 table local protocol kernel\n", NULL, ""},
     {"the same without our mark", RAILS
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, ""},
@@ -745,8 +749,14 @@ static void test_proxies(void **state)
                                                     "ip route add 10.0.0.77/32 dev cali1 protocol static\n"
                                                     "ip route add 10.1.0.0/16 dev cali1 protocol static\n",
                               NULL);
+    g_auto(World) containers = look(
+        PROXY("proxy_arp=1 ") "ip link add docker0 up type bridge\nip address add 10.88.0.1/16 dev docker0\n", NULL);
 
     (void)state;
+    assert_null(find_code(&containers, "proxy-arp")->fix);
+    SAID(find_code(&containers, "proxy-arp")->advice,
+         "if no peer needs it to reach other networks behind this host, such as 10.88.0.0/16: sudo sysctl -w "
+         "net/ipv4/conf/ib1/proxy_arp=0");
     assert_string_equal(find_code(&plain, "proxy-arp")->fix, "sudo sysctl -w net/ipv4/conf/ib1/proxy_arp=0");
     assert_null(find_code(&pods, "proxy-arp")->fix);
     SAID(find_code(&pods, "proxy-arp")->advice,
