@@ -197,7 +197,9 @@ const IbhRow ibh_rows[] = {
      "{inactive}"},
     {IBH_OF_SCRIPT, "legacy-script", IBH_INFO, ibh_script_is_in_force,
      "{path} sets fixed routes for this NIC, and does not follow changes of addresses: line {number}: {line}",
-     "look at the script, then delete the lines that route these NICs: ib-hook does that", "{path}"},
+     "look at the script, then delete the lines that lead these NICs' addresses to their own subnets: ib-hook does "
+     "that",
+     "{path}"},
     {IBH_OF_SECTION, "section-unmatched", IBH_INFO, NULL,
      "{origin}: no interface is called {pattern}, so this section has no effect",
      "ip -br link lists the names that exist", "[interface {pattern}]"},

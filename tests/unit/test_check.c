@@ -785,6 +785,27 @@ static void test_proxy_of_all(void **state)
     assert_non_null(own->fix);
 }
 
+/* A script may also lead an address beyond its subnets, where ib-hook does not: these lines are not to be deleted. */
+static void test_script(void **state)
+{
+    static const char line[] = "ip rule add from 172.16.34.2 lookup 52\n";
+    g_auto(World) world = look(HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+                                          "ip route add 172.16.0.0/16 dev ib1 table 52\n"
+                                          "ip route add default via 172.16.0.1 dev ib1 table 52\n",
+                               NULL);
+    g_autoptr(GArray) missed = ibh_missing_list(world.rails, world.config, FALSE);
+    const IbhScript script = {.path = g_strdup("/etc/rc.local"), .text = g_strdup(line), .is_public = TRUE};
+
+    (void)state;
+    g_array_append_val(world.cas->facts->scripts, script);
+    g_ptr_array_unref(world.findings);
+    world.findings = ibh_findings_new();
+    ibh_check_judge(world.check, world.plan, missed, world.findings);
+    assert_findings_speak(world.findings);
+    SAID(find_code(&world, "legacy-script")->advice,
+         "delete the lines that lead these NICs' addresses to their own subnets");
+}
+
 /* An address that another NIC has now is reachable, even if the NIC that had it is still there. */
 static void test_moved_address(void **state)
 {
@@ -984,6 +1005,7 @@ int main(void)
         cmocka_unit_test(test_is_ok),        cmocka_unit_test(test_manager_prunes),
         cmocka_unit_test(test_proxies),      cmocka_unit_test(test_proxy_of_all),
         cmocka_unit_test(test_nested_zones), cmocka_unit_test(test_ports_without_rails),
+        cmocka_unit_test(test_script),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 
