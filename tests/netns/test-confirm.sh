@@ -190,8 +190,8 @@ system_config "$good"
 expect_hook 0 C --apply
 back || fail "--apply ends the hold" "$(state C)"
 
-journal_start # with a trial taken back, it says there that the files are not in force
 # --watch runs all the time; only one interface is tried.
+journal_start # with a trial taken back, it says there that the files are not in force
 watch_start C
 for options in "" "--iface ib1"; do
     # shellcheck disable=SC2086 # words
