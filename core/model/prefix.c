@@ -62,7 +62,7 @@ gboolean ibh_ip_is_unicast(const IbhIp *ip)
 
     if (ip->family == AF_INET)
         return ip->bytes[0] && ip->bytes[0] != 127 && ip->bytes[0] < 224;
-    return ip->bytes[0] != 0xff && memcmp(ip->bytes, zeros, sizeof zeros); /* ::/120 has :: and ::1 */
+    return ip->bytes[0] != 0xff && memcmp(ip->bytes, zeros, sizeof zeros) != 0; /* ::/120 has :: and ::1 */
 }
 
 gboolean ibh_ip_is_link_local(const IbhIp *ip)
