@@ -124,7 +124,8 @@ static gboolean word_names(const char *word, const Option *option)
 
 /* Returns the option that `word` names; NULL if there is none, or if the option needs a value and `value` cannot be
  * one. `value` is the text that follows the option; NULL if nothing follows. Any text can be a value, but a number must
- * not begin with "-": so "--confirm --json" is the action --confirm. */
+ * not begin with "-". So in "--confirm --json", the row for --confirm SECONDS does not fit, and the second row of this
+ * name is returned: the action --confirm. */
 static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {

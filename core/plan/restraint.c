@@ -25,8 +25,8 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
      */
     if (is_sysctl && nic->status == IBH_NIC_RAIL)
         return FALSE;
-    /* A NIC that must be silent has no IPv4 address anyway, and the rails need its silence now: arp_ignore=1 or
-     * arp_filter=1. */
+    /* Do not delay the value that silences a NIC (arp_ignore=1 or arp_filter=1). While the NIC has no IPv4 address, it
+     * could answer ARP only for addresses of others, such as the rails. */
     if (is_sysctl && op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic))
         return FALSE;
     return !ibh_numbers_have(restraint->given_up, op->ifindex) &&

@@ -195,9 +195,9 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     if (ask == IBH_ASK_WHO && sent) {
         pair->hop->questions++;
         pair->hop->asker = pair;
-        /* This is the second question, so nobody answered the first (ask_next()). If echoes come back all the same,
-         * perhaps a proxy answers for the hop, and answers late. */
-        if (pair->received && tries == asks[ask].tries)
+        /* Wait longer after the last question, which is asked only if nobody answered the first (ask_next()): if echoes
+         * come back all the same, perhaps a proxy answers for the hop, and answers late. */
+        if (tries == asks[ask].tries && pair->received)
             pair->until[ask] = now + IBH_PROBE_PROXY_WAIT;
     }
     if (ask == IBH_ASK_ECHO) {

@@ -321,7 +321,7 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe);
 
 /* Takes the content of the neighbour table (IbhNeighbour). If an entry for a next hop was there before any pair with
  * this next hop began, the entry is not ours, and is not deleted. The next hops of pairs that have begun get the
- * hardware addresses in their entries. Settled pairs go on with their questions. */
+ * hardware addresses in their entries, unless they have one already. Settled pairs go on with their questions. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* TRUE if this pair adds the entry for its peer to the neighbour table. */
 gboolean ibh_probe_adds_entry(const IbhProbePair *pair);

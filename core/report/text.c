@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A report for people. --show: the host's verdict, then a row for each NIC. --check: the host's verdict, then rows for
- * rails and findings. --plan, --apply and --undo: the changes. --probe: the rows of pairs.c, then the findings.
- * --confirm, and an error: one line.
+ * rails and findings. --plan, and --apply and --undo with --verbose: the changes. --probe: the rows of pairs.c,
+ * then the findings. --confirm, and an error: one line.
  */
 #include "check/missing.h"
 #include "report/report.h"
