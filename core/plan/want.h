@@ -30,14 +30,16 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
-/* ---- spread.c: the routes (IbhRoute) and rules (IbhRule) of main=spread ---- */
-
-void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
+/* ---- want.c: what main says of a subnet ---- */
 
 /* Copies gateway and metrics from main's route to this subnet through this NIC, if there is one. (Ports that a switch
  * isolates reach even their own subnet via a gateway.) Returns FALSE if packets that leave through this NIC would not
  * arrive, or if our route cannot express main's: then T must not have the subnet. */
 gboolean ibh_copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route);
+
+/* ---- spread.c: the routes (IbhRoute) and rules (IbhRule) of main=spread ---- */
+
+void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
 /* ---- gateways.c: routes via gateways ---- */
 
