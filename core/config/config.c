@@ -97,7 +97,7 @@ static char *read_table(const Reader *reader, const char *text, IbhSetting *sett
         return g_strdup(LEADING_ZERO);
     if (!ibh_table_parse(text, &table) && !(text[0] && reader->lookup(text, &table, &error)))
         return g_strdup(error ? error->message : "neither a table's number nor a known name");
-    if (table == 0 || (table >= 253 && table <= 255))
+    if (!table || (table >= 253 && table <= 255))
         return g_strdup("reserved for the kernel's own tables");
     if (table == IBH_TABLE_SPREAD)
         return g_strdup("reserved for main=spread");
@@ -128,7 +128,7 @@ static char *read_remote(const char *text, GArray *list)
         return g_strdup(NOT_ALLOWED);
     if (list->len == REMOTE_MAX)
         return g_strdup_printf("more than %d prefixes", REMOTE_MAX);
-    if (remote.prefix.length == 0)
+    if (!remote.prefix.length)
         return g_strdup("a prefix of length 0 is everything: use gateway= for that");
     if (ibh_ip_is_link_local(&remote.prefix.ip) || !ibh_ip_is_unicast(&remote.prefix.ip))
         return g_strdup_printf("no gateway leads to %s", ibh_prefix_format(&remote.prefix, shown));
@@ -286,12 +286,12 @@ static guint rank_pattern(const char *text)
     if (!strpbrk(text, "*?["))
         return ibh_iface_name_is_valid(text) ? IBH_RANK_EXACT : IBH_RANK_DEFAULTS;
     for (const char *at = text; *at != '\0';) {
-        literals += strchr("*?[", *at) == NULL;
+        literals += !strchr("*?[", *at);
         at = *at == '[' ? skip_set(at) : at + 1;
         if (!at)
             return IBH_RANK_DEFAULTS;
     }
-    return literals < IFNAMSIZ && strpbrk(text, "/: \t") == NULL ? IBH_RANK_GLOB + literals : IBH_RANK_DEFAULTS;
+    return literals < IFNAMSIZ && !strpbrk(text, "/: \t") ? IBH_RANK_GLOB + literals : IBH_RANK_DEFAULTS;
 }
 
 static gboolean read_section(Reader *reader)
@@ -323,7 +323,7 @@ static gboolean read_section(Reader *reader)
 /* A # begins a comment at the start of a line or after a blank. The # in `eth#1` begins no comment. */
 static gboolean read_line(Reader *reader, const char *line, gsize length)
 {
-    if (length > 0 && line[length - 1] == '\r')
+    if (length && line[length - 1] == '\r')
         length--;
     g_free(reader->content);
     reader->content = g_strndup(line, length);

@@ -51,7 +51,7 @@ IbhTrigger ibh_trigger_ifupdown(char **envp)
 
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
 {
-    const char *program = argc > 0 ? argv[0] : "", *slash = strrchr(program, '/');
+    const char *program = argc ? argv[0] : "", *slash = strrchr(program, '/');
     const char *event = g_str_equal(slash ? slash + 1 : program, "ifdown-local") ? "down" : "up";
 
     return new_trigger("network-scripts", argc > 1 ? argv[1] : NULL, event, "down");

@@ -153,7 +153,7 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     if (is_loaded)
         return g_steal_pointer(&config);
     /* Whatever the domain of the error, the configuration cannot be used: give the caller one domain for that. */
-    g_assert(local != NULL);
+    g_assert(local);
     g_set_error_literal(error, IBH_CONFIG_ERROR, 0, local->message);
     return NULL;
 }

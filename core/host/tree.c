@@ -80,7 +80,7 @@ static gssize read_up_to(int fd, char *text, gsize size, gboolean line)
     while (length < size && !(line && length && text[length - 1] == '\n')) {
         const gssize count = read(fd, text + length, size - length);
 
-        if (count == 0)
+        if (!count)
             break;
         if (count > 0)
             length += (gsize)count;

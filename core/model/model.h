@@ -297,7 +297,8 @@ typedef struct {
 /* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
     IBH_IS_THERE,   /* either the NIC lacks nothing: it is a rail, or is alone in its subnet while partners are away; or
-                       what the NIC lacks does not matter: it is held, blocked, or no candidate (with an RDMA port) */
+                       what the NIC lacks does not matter: it is held, blocked, or no candidate (with an RDMA port, or
+                       with manage=yes) */
     IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no (and is not kept), has a master (bond,
                        bridge, VRF), or is alone because it has other subnets now or has no partner left
                        (IbhNic.is_alone_for_good) */

@@ -97,7 +97,7 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
     }
     *ret_part = part;
     /* Without `hops`, the route's own ifindex decides; with `hops`, whether the loop counted any. */
-    return part.ifindex == ifindex && part.nexthops > 0;
+    return part.ifindex == ifindex && part.nexthops;
 }
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)

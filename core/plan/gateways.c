@@ -210,9 +210,10 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
 
 /* A sibling is another NIC that is a rail or held. If its subnet lies inside a remote=, our rules for remote=, which
  * look main up first for longer prefixes, would find main's route to the subnet. So the subnet gets a route of its own
- * in T. While a sibling is down, main has no route to its subnet, so T needs none. Main also decides about the subnets
- * of advertised addresses, so that hosts on the wire cannot add routes to T, and about the sibling's subnet if the
- * sibling's address is in a subnet of this NIC: then the two are on one wire. */
+ * in T. While a sibling is down, main has no route to its subnet, so T needs none. Main also decides about the
+ * sibling's subnet if the sibling's address is in a subnet of this NIC: then the two are on one wire. Of the subnets
+ * that a router advertised to a sibling, T takes the oldest (LEARNED_MAX), so that hosts on the wire cannot add many.
+ */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
     IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
@@ -220,15 +221,15 @@ void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArra
             add_remote(rails, nic, remote, &remote->prefix, routes);
     }
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        const gboolean is_sibling = other != nic && (other->status == IBH_NIC_RAIL || other->status == IBH_NIC_HELD);
-
-        if (!is_sibling || !(other->link->flags & IFF_UP))
+        if (other == nic || (other->status != IBH_NIC_RAIL && other->status != IBH_NIC_HELD) ||
+            !(other->link->flags & IFF_UP))
             continue;
-        IBH_EACH_POINTER (const IbhAddress, address, other->served) {
+        for (guint i = other->served->len, learned = 0; i-- > 0;) { /* the kernel lists IPv6 addresses newest first */
+            const IbhAddress *address = g_ptr_array_index(other->served, i);
             const IbhRemote *remote = ibh_address_is_host(address) ? NULL : ibh_nic_find_remote(nic, &address->subnet);
 
-            if (remote && remote->prefix.ip.family == family && !ibh_rails_is_advertised(rails, address) &&
-                !is_reachable(nic, &address->local))
+            if (remote && remote->prefix.ip.family == family && !is_reachable(nic, &address->local) &&
+                !(ibh_rails_is_advertised(rails, address) && learned++ >= LEARNED_MAX))
                 add_remote(rails, nic, remote, &address->subnet, routes);
         }
     }

@@ -29,6 +29,6 @@ GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *sn
  * - those that a candidate has, had or may get;
  * - those that have routes of ours;
  * - those to which a foreign source rule (ibh_rule_is_of_a_source()) leads an address of a candidate;
- * - those to which any rule before such a source rule leads an address of a candidate.
+ * - those of all rules before such a source rule.
  * Without candidates, returns an empty list. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);

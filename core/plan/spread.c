@@ -52,7 +52,7 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
         if (!address || !ibh_prefix_equal(&address->subnet, subnet) || !ibh_nic_is_programmed(rails, nic) ||
             !ibh_nic_is_usable(nic) || ibh_rails_owner(rails, &address->local) != nic)
             continue;
-        /* Main may have the subnet via a gateway or with metrics such as an MTU, or not through this NIC. A multipath
+        /* Main may have the subnet via a gateway (of this NIC or another), or with metrics such as an MTU. A multipath
          * route cannot say this of a single next hop, so then the subnet stays with main. */
         route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, nic->link->ifindex);
         if (!ibh_copy_from_main(rails, nic, address, &route) || route.gateway.family || route.metrics_size)

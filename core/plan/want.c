@@ -7,7 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define LEARNED_MAX 4 /* in each family: how many routes of T may come from DHCP or a router */
 /* how deep the prefixes of T may be nested; each level has two of the IBH_PRIORITY_SPAN priorities */
 #define LEVELS_MAX 8
 

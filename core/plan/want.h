@@ -6,6 +6,9 @@
 
 #include "plan/rails.h"
 
+#define LEARNED_MAX                                                                                                    \
+    4 /* in each family: how many routes of T may come from DHCP or a router; and as many of a sibling */
+
 /* want.c: finds the pairs, routes, rules and programmed addresses of a rail. Looks at the status of all NICs, so
  * call it when each NIC has its status. */
 void ibh_want(const IbhRails *rails, IbhNic *nic);

@@ -114,12 +114,24 @@ static gboolean has_reply_from(const IbhProbePair *pair, const IbhLladdr *lladdr
     return FALSE;
 }
 
+/* TRUE if the hardware address claims the address of another next hop. */
+static gboolean has_another_address(const IbhProbePair *pair, const IbhLladdr *lladdr)
+{
+    IBH_EACH_PAIR (other, pair->probe) {
+        if (other->hop && !ibh_ip_equal(&other->hop->ip, &pair->hop->ip) && ibh_hop_claim(other->hop, lladdr))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* TRUE if an entry with this hardware address contradicts all that was heard of the next hop: nobody claims the next
  * hop's address for this hardware address, and no reply came from it. A host with a static entry for us, and with ARP
- * off, replies although only a proxy answers ARP for this host; then the entry is right. */
+ * off, replies although only a proxy answers ARP for this host; then the entry is right. But a reply proves nothing if
+ * the hardware address claims another address: a peer may get packets, and reply, through its wrong NIC. */
 static gboolean is_entry_refuted(const IbhProbePair *pair, const IbhLladdr *lladdr)
 {
-    return lladdr->len && !ibh_hop_claim(pair->hop, lladdr) && !has_reply_from(pair, lladdr);
+    return lladdr->len && !ibh_hop_claim(pair->hop, lladdr) &&
+           (!has_reply_from(pair, lladdr) || has_another_address(pair, lladdr));
 }
 
 static IbhCause find_entry(const IbhProbePair *pair)
@@ -232,7 +244,7 @@ static gboolean are_other_hops_silent(const IbhProbePair *pair)
 }
 
 /* TRUE if the next hop is a gateway, and another pair with the same next hop got replies. The gateway then is up, and
- * forwards packets. */
+ * probably forwards packets. */
 static gboolean does_gateway_forward(const IbhProbePair *pair)
 {
     if (!pair->hop || ibh_probe_is_direct(pair))

@@ -9,7 +9,8 @@
 
 /* Returns FALSE if the run ended before the change, or if an operation failed. Appends lines for the journal: to `out`
  * about what was done, to `warnings` about problems. Sets `ret_tried` to TRUE if the run got as far as the change. Sets
- * `ret_may_be_confined` to TRUE if the run warned or found no candidate: a security module may be why. */
+ * `ret_may_be_confined` to TRUE if a security module may be why the run could not act: an operation failed, there is no
+ * candidate, or the run ended before the change, but not because of an error in the configuration. */
 static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_tried,
                          gboolean *ret_may_be_confined)
 {

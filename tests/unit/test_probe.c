@@ -333,6 +333,18 @@ static void test_one_rail_works(void **state)
     check_message(&world, 1, "ib0 to 172.16.16.2, ib1 to 172.16.16.2: RDMA requests get no answer");
 }
 
+/* A peer that gets packets, and replies, through the NIC of its other address has a wrong entry here all the same. */
+static void test_reply_of_another_nic(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+    IbhProbePair *pair = pair_at(&world, 2);
+
+    (void)state;
+    check_verdict(&world, "", 0);
+    pair->hop->entry = pair->sender = pair_at(&world, 0)->hop->claims[0].lladdr;
+    check_verdict(&world, "ib0 warning neighbour-wrong, warning peer-replies-other-nic", 1);
+}
+
 /* A peer whose packets this host drops is not accused: none of its pairs could show what the peer does. */
 static void test_no_pair_could_show(void **state)
 {
@@ -818,6 +830,7 @@ int main(void)
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_one_rail_works),
         cmocka_unit_test(test_no_pair_could_show),
+        cmocka_unit_test(test_reply_of_another_nic),
         cmocka_unit_test(test_fixes),
         cmocka_unit_test(test_results_of_rdma),
         cmocka_unit_test(test_reply_by_other_nic),
