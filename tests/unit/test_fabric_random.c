@@ -372,7 +372,7 @@ static void test_random_changes(void **state)
 {
     const char *wanted = g_getenv("IBH_SEED"), *cases = g_getenv("IBH_CASES");
     guint32 seed = wanted ? (guint32)strtoul(wanted, NULL, 10) : g_random_int();
-    guint rounds = cases ? MAX((guint)strtoul(cases, NULL, 10) / 1000, 1) : 1;
+    guint rounds = cases ? MAX((guint)strtoul(cases, NULL, 10) / 8000, 1) : 1;
     g_autoptr(GPtrArray) hosts = list_hosts();
     g_autoptr(GRand) random = g_rand_new_with_seed(seed);
     Count count = {0};
