@@ -28,10 +28,11 @@
 #define AND(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)
 #define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
 #define DROP BPF_STMT(BPF_RET | BPF_K, 0)
+#define SET(number) BPF_STMT(BPF_LD | BPF_IMM, number)
 #define STORE BPF_STMT(BPF_ST, 0)
 #define LOAD_STORED BPF_STMT(BPF_LD | BPF_MEM, 0)
 #define FIND(header, type) /* loads the offset of this attribute; 0 if it is not there */                              \
-    BPF_STMT(BPF_LD | BPF_IMM, (guint32)sizeof(struct nlmsghdr) + (header)), BPF_STMT(BPF_LDX | BPF_IMM, type),        \
+    SET((guint32)sizeof(struct nlmsghdr) + (header)), BPF_STMT(BPF_LDX | BPF_IMM, type),                               \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR))
 #define HOLD_ATTRIBUTE /* keeps the offset that FIND() loaded, until the next FIND() */ BPF_STMT(BPF_MISC | BPF_TAX, 0)
 #define LOAD_WORD(number) /* loads a word of the attribute that is held */                                             \
@@ -106,10 +107,37 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
+/* Passes routes to prefixes that contain this address, which has no subnet, if the number that was stored is not 0. The
+ * caller has passed default routes. */
+static void add_host(GArray *code, const IbhPrefix *host)
+{
+    const guint words = host->length / 32;
+    const guint end = code->len + 2 + 16 * words + 3; /* after what this function adds */
+
+    ADD(code, LOAD(BPF_B, ROUTE(rtm_family)));
+    ADD(code, IF((guint32)host->ip.family, 0, TO(end, code)));
+    for (guint i = 0; i < words; i++) {
+        guint32 word;
+
+        memcpy(&word, host->ip.bytes + 4 * i, sizeof word);
+        /* Each word that has a bit of the prefix must be equal to the word of the address in the bits of the prefix. So
+         * shift the bits behind the prefix out. */
+        ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)));
+        ADD(code, IF_AT_LEAST(32 * i + 1, 0, TO(end - 3, code)));
+        ADD(code, IF_AT_LEAST(32 * (i + 1), 0, 1), SET(32 * (i + 1)), BPF_STMT(BPF_ALU | BPF_NEG, 0),
+            BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 32 * (i + 1)), BPF_STMT(BPF_ST, 1));
+        ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE, LOAD_WORD(i),
+            BPF_STMT(BPF_ALU | BPF_XOR | BPF_K, g_ntohl(word)), BPF_STMT(BPF_LDX | BPF_MEM, 1),
+            BPF_STMT(BPF_ALU | BPF_RSH | BPF_X, 0));
+        ADD(code, IF(0, 0, TO(end, code)));
+    }
+    ADD(code, LOAD_STORED, IF(0, 1, 0), PASS);
+}
+
 /* Of every table, passes routes of protocol kernel (for example connected routes and ours), and local routes (this host
  * answers ARP for their addresses). Passes all routes of focus->tables. Of main, passes default routes, on-link routes
  * whose RTA_OIF is a candidate, routes to the candidates' subnets through any NIC, and some routes to parts of these
- * subnets. */
+ * subnets or around addresses that have no subnet. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
@@ -128,12 +156,17 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
     add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
     add_guard(code, RTA_OIF, TRUE, by_nic->len);
     g_array_append_vals(code, by_nic->data, by_nic->len);
-    /* Store whether a route to a part of a subnet passes. A route that replaces another one passes, because the kernel
-     * reports only the new route, and the old route may have gone through our NIC. A route without RTA_OIF passes, too:
-     * a multipath route or one with a nexthop object may go through our NIC. */
+    /* Store whether a route to a part of a subnet passes, or around an address that has no subnet. A route that
+     * replaces another one passes, because the kernel reports only the new route, and the old route may have gone
+     * through our NIC. A route without RTA_OIF passes, too: a multipath route or one with a nexthop object may go
+     * through our NIC. */
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
     add_guard(code, RTA_OIF, FALSE, 2);
-    ADD(code, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
+    ADD(code, SET(1), STORE);
+    IBH_EACH (const IbhPrefix, subnet, focus->subnets) {
+        if (subnet->length == ibh_ip_bits(&subnet->ip))
+            add_host(code, subnet);
+    }
     ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
     IBH_EACH (const IbhPrefix, subnet, focus->subnets)
         add_subnet(code, subnet);

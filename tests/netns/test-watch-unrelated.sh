@@ -9,6 +9,9 @@ journal_start
 ip -n B link add other type ifb
 ip -n B address add 10.9.0.1/24 dev other
 ip -n B link set other up
+ip -n B address add 10.66.9.1/32 dev ib1 # without subnets
+ip -n B address add fd02:0:0:0:8000::7/128 dev ib1
+wait_until 5 settled B
 watch_start B
 wait_until 5 calm
 quiet=$(switches)
@@ -26,6 +29,9 @@ for i in $(seq 0 255); do
     echo "route replace 104.$i.0.0/16 via 172.16.0.1 dev ib0 proto bgp"
     echo "route add 105.$i.0.0/16 via inet6 fe80::1 dev ib1 proto bgp"
     echo "route add 172.16.60.$i/32 dev other scope link" # of a container
+    echo "route add 10.67.$i.0/24 proto bgp nexthop via 10.9.0.2 dev other nexthop via 172.16.0.1 dev ib0" # next to an address
+    echo "route add fd02:0:0:0:c000:$i::/96 via fe80::1 dev other proto bgp"
+    echo "route replace fd02:0:0:0:c000:$i::/96 via fe80::2 dev other proto bgp"
 done >$work/routes
 ip -n B -batch $work/routes
 expect_equal "after 5,000 routes of others it has slept" "$quiet" "$(switches)"
@@ -60,6 +66,12 @@ wakes "an on-link prefix of a rail, inside its subnet" ip -n B route add 172.16.
 wakes "another NIC's takes its place" ip -n B route replace 172.16.50.0/24 via 10.9.0.2 dev other proto static
 wakes "an on-link prefix of a rail, elsewhere" ip -n B route add fd01::/64 dev ib1 proto ra
 wakes "and its end" ip -n B route del fd01::/64 dev ib1 proto ra
+wakes "around an address without a subnet, by both rails" \
+    ip -n B route add 10.66.8.0/21 proto static nexthop dev ib0 nexthop dev ib1
+wakes "a rail's alone takes its place" ip -n B route replace 10.66.8.0/21 dev ib1 proto static
+wakes "and then another NIC's" ip -n B route replace 10.66.8.0/21 via 10.9.0.2 dev other proto static
+ip -n B route add fd02:0:0:0:8000::/66 dev ib1 proto static
+wakes "also of IPv6" ip -n B route replace fd02:0:0:0:8000::/66 via fe80::1 dev other proto static
 wakes "a prefix that this host answers for" ip -n B route add local 10.77.0.0/24 dev lo
 wakes "an address of no rail" ip -n B address add 172.16.34.77/32 dev other
 ip -n B address del 172.16.34.77/32 dev other
