@@ -49,3 +49,11 @@ IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, Ib
         return NULL;
     return ibh_config_from_text(state->config, !state->is_private, lookup);
 }
+
+char *ibh_config_apply_advice(const IbhState *state, const char *option)
+{
+    return g_strdup_printf(state->kept->len ? "an --apply was not confirmed, so correct it, then: sudo ib-hook "
+                                              "%s--apply --confirm 60"
+                                            : "sudo ib-hook %s--apply",
+                           option);
+}

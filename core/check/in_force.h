@@ -17,3 +17,7 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
  * not count. If the files are invalid, `files` is NULL, and always differs. Returns NULL if `files` is in force, or if
  * the state has no valid configuration. The caller frees the result. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup);
+
+/* Returns how to put the files into force, for a person. After a trial that was not confirmed, the files may still have
+ * what cut the host off. `option` is "--config FILE " or "". */
+char *ibh_config_apply_advice(const IbhState *state, const char *option);

@@ -136,6 +136,7 @@ static int do_check(Command *command, GError **error)
     g_autoptr(IbhCheck) check = NULL;
     g_autoptr(IbhFabric) fabric = NULL;
     g_autoptr(GPtrArray) findings = ibh_findings_new();
+    g_autofree char *advice = ibh_config_apply_advice(run->state, "");
     guint wanted;
 
     /* --check without --config judges by the configuration in force, because files that were not applied yet cannot be
@@ -147,7 +148,7 @@ static int do_check(Command *command, GError **error)
         run->config = in_force;
         if (!look_and_decide(command, error)) {
             /* An error about the configuration in force names a line that the files may no longer have. */
-            g_prefix_error(error, "%s (sudo ib-hook --apply); an error in the one in force: ", NOT_IN_FORCE);
+            g_prefix_error(error, "%s (%s); an error in the one in force: ", NOT_IN_FORCE, advice);
             return IBH_EXIT_SYSTEM;
         }
     }
@@ -171,8 +172,7 @@ static int do_check(Command *command, GError **error)
     judge_sections(command, missed, shows && command->options->style.verbose, findings);
     if (in_force)
         ibh_finding_add(findings, "", IBH_INFO, "not-in-force",
-                        ibh_remedy_advice("see what it would change: ib-hook --plan"), "%s; sudo ib-hook --apply",
-                        NOT_IN_FORCE);
+                        ibh_remedy_advice("see what it would change: ib-hook --plan"), "%s; %s", NOT_IN_FORCE, advice);
     return write_report(
         command,
         &(IbhReport){.facts = facts, .check = check, .findings = findings, .missed = missed, .fabric = fabric});

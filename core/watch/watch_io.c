@@ -110,11 +110,11 @@ static void configure(gpointer data, IbhRun *run)
         if (g_strcmp0(watch->unapplied, told) != 0) {
             const char *path = run->config_path;
             g_autofree char *word = path ? ibh_text_shell_word(path) : NULL;
-            g_autofree char *text = g_strdup_printf("the configuration in %s is not in force: \"sudo ib-hook "
-                                                    "%s%s%s--apply\" puts it into force; until then, or "
+            g_autofree char *option = path ? g_strdup_printf("--config %s ", word) : g_strdup("");
+            g_autofree char *advice = ibh_config_apply_advice(run->state, option);
+            g_autofree char *text = g_strdup_printf("the configuration in %s is not in force: %s; until then, or "
                                                     "until a reload or a hook, --watch uses the previous one",
-                                                    path ? path : IBH_CONFIG_DIR, path ? "--config " : "",
-                                                    path ? word : "", path ? " " : "");
+                                                    path ? path : IBH_CONFIG_DIR, advice);
 
             ibh_log_lines(LOG_NOTICE, text, TRUE);
         }

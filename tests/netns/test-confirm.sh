@@ -193,7 +193,9 @@ back || fail "--apply ends the hold" "$(state C)"
 # --watch runs all the time; only one interface is tried.
 journal_start # with a trial taken back, it says there that the files are not in force
 watch_start C
+cure="the configuration in /etc/ib-hook is not in force%s an --apply was not confirmed, so correct it, then: sudo ib-hook --apply --confirm 60"
 for options in "" "--iface ib1"; do
+    from=$(($(journal_lines) + 1))
     # shellcheck disable=SC2086 # words
     not_confirmed "$bad" $options
     ip -n C address add 172.16.77.1/32 dev ib1
@@ -201,6 +203,9 @@ for options in "" "--iface ib1"; do
     wait_until 10 calm
     back || fail "--watch leaves it so" "$(diff <(echo "$rails") <(state C | sort))"
     goes_on "with --watch, ${options:-all}"
+    expect_contains "--watch does not say to apply it again" "${cure/\%s/:}" "$(journal "$from")"
+    expect_hook 1 C --check --json
+    expect_contains "nor does --check" "${cure/\%s/;}" "$(messages)"
 done
 watch_stop
 

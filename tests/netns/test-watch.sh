@@ -72,7 +72,7 @@ repaired "held no more"
 
 # A configuration that changed waits for --apply: somebody may still be editing.
 from=$(($(journal_lines) + 1))
-notices() { journal "$from" | grep -c '^5 the configuration in /etc/ib-hook is not in force: "sudo ib-hook --apply" ' || true; }
+notices() { journal "$from" | grep -c '^5 the configuration in /etc/ib-hook is not in force: sudo ib-hook --apply; ' || true; }
 noticed() { [ "$(notices)" = "$1" ]; }
 on_ib0() { [ "$(our_rules B | grep -c "from 172.16.34.9 to 172.16.0.0/16 lookup 941 ")" = "$1" ]; }
 something_happens() {
