@@ -187,9 +187,8 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     problem = receive_answer(netlink, &exchange);
     if (problem) {
         /* Connect again: if this is a dump, the kernel may not have sent all of it, and then the old socket cannot
-         * begin another dump. */
-        if (!connect_socket(netlink, error))
-            return FALSE;
+         * begin another dump. If that fails, all later requests fail; but this change may have been made. */
+        (void)connect_socket(netlink, NULL);
         g_set_error(error, problem == UNREADABLE ? IBH_NETLINK_ERROR : IBH_ANSWER_LOST, EBADMSG, "netlink: %s",
                     problem);
         return FALSE;

@@ -32,8 +32,27 @@ expect_hook 0 B --apply
 expect_hook 0 B --check
 expect_contains "with the cause gone, so is the trouble" "from 10.1.0.2 " "$(our_rules B)"
 
-# Sysctls that cannot be written.
+# An answer of the kernel is lost, and no other socket can be opened: what may have been done is not said to be taken back.
 hook B --undo >/dev/null
+before=$(state B)
+if strace -o /dev/null true 2>/dev/null; then
+    lost=0
+    for ((i = 1; ; i++)); do
+        on B strace -o /dev/null -e inject=recvmsg:error=ENOBUFS:when=$i -e inject=socket:error=EMFILE:when=2+ \
+            "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>$work/err && break
+        if grep -q "route-add failed" $work/err; then
+            lost=$((lost + 1))
+            expect_equal "answer $i is lost: what is said of ib0" \
+                "$([ "$(state B)" = "$before" ] && echo back || echo "not back")" \
+                "$(grep -q "ib0: .*the state before is back" $work/err && echo back || echo "not back")"
+        fi
+        hook B --undo >/dev/null
+    done
+    [ $lost -gt 0 ] || fail "answers to changes were lost"
+    hook B --undo >/dev/null
+fi
+
+# Sysctls that cannot be written.
 readonly=(unshare --mount sh -c 'mount -o bind,ro /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"' -)
 before=$(state B)
 if on B "${readonly[@]}" sh -c "echo 0 > $CONF/ib0/arp_ignore" 2>/dev/null; then
