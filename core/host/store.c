@@ -26,18 +26,17 @@ struct IbhStore {
 };
 
 /* `cookie` is 0 before Linux 5.14, where a process cannot read the cookie of its namespace. Without a cookie, use the
- * inode number of the namespace: the kernel does not reuse this number while a process is in the namespace, and the
- * boot id separates boots. */
+ * namespace's number: the kernel does not reuse this number while a process is in the namespace, and the boot id
+ * separates boots. */
 static char *make_stem(guint64 cookie)
 {
     g_autofree char *boot = NULL;
-    struct stat info = {.st_ino = 0};
 
     if (cookie)
         return g_strdup_printf(IBH_RUN_DIR "/n%" G_GINT64_MODIFIER "x", cookie);
     (void)g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL);
-    (void)stat("/proc/self/ns/net", &info);
-    return g_strdup_printf(IBH_RUN_DIR "/i%lu-%s", (unsigned long)info.st_ino, boot ? g_strchomp(boot) : "0");
+    return g_strdup_printf(IBH_RUN_DIR "/i%" G_GUINT64_FORMAT "-%s", ibh_netns_number("self"),
+                           boot ? g_strchomp(boot) : "0");
 }
 
 static gboolean check_directory(const char *path, GError **error)
@@ -62,11 +61,15 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 #define RAILS_FILE IBH_LIB_DIR "/rails"
 
 /* A command in another network namespace (ip netns exec) has the same /var/lib as the host, but its rails must not
- * become known rails of the host. In a container with a process 1 of its own, that process is the one that counts. */
+ * become known rails of the host. In a container with a process 1 of its own, that process is the one that counts.
+ * If /proc has hidepid=2 and gid=, root needs CAP_SYS_PTRACE to look at process 1. So remember the number: main() has
+ * us ask for it before a run gives up capabilities. */
 gboolean ibh_store_is_home(void)
 {
-    const guint64 number = ibh_netns_number("1");
+    static guint64 number;
 
+    if (!number)
+        number = ibh_netns_number("1");
     return number && number == ibh_netns_number("self");
 }
 
