@@ -28,6 +28,7 @@ typedef enum {
  * rule looks up main, the second rule T. */
 #define IBH_TABLE_BASE 940u       /* an automatic table: 940 + IbhNic.rank, if this number is free (plan/tables.c) */
 #define IBH_PRIORITY_BASE 1941u   /* the last rule that looks up T; in its pair, the rule for main has 1940 */
+#define IBH_LEVELS_MAX 8          /* how deep prefixes of T may be nested; each level has two priorities of the span */
 #define IBH_PRIORITY_SPAN 16u     /* the rules of pairs have the 16 priorities that end with IBH_PRIORITY_BASE */
 #define IBH_PRIORITY_SPREAD 4941u /* main=spread: the rule that looks up table 940; the rule for main has 4940 */
 #define IBH_TABLE_AUTO 0u         /* table=auto */

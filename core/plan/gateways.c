@@ -136,12 +136,9 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet)
 /* TRUE if the gateway is in one of the NIC's subnets, or is an fe80:: address and the NIC serves an IPv6 address. */
 static gboolean is_reachable(const IbhNic *nic, const IbhIp *gateway)
 {
-    const gboolean is_fe80 = ibh_ip_is_fe80(gateway);
-
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (is_fe80 && address->local.family == AF_INET6)
-            return TRUE;
-        if (!is_fe80 && !ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, gateway))
+        if (ibh_ip_is_fe80(gateway) ? address->local.family == AF_INET6
+                                    : !ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, gateway))
             return TRUE;
     }
     return FALSE;
@@ -240,25 +237,28 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
             char prefix[IBH_PREFIX_STRLEN], via[IBH_IP_STRLEN];
+            g_autofree char *problem = NULL;
+            int level = 0;
 
             /* A rail without an address of the prefix's family may still get one. */
             if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, remote->prefix.ip.family))
                 continue;
-            ibh_prefix_format(&remote->prefix, prefix);
-            if (remote->via.family != AF_UNSPEC && !is_reachable(nic, &remote->via)) {
-                g_set_error(
-                    error, IBH_CONFIG_ERROR, 0,
-                    "%s: remote=%s: the gateway %s is in no subnet of %s; name one that is (IPv6: or is in fe80::/10)",
-                    nic->settings.remote_origin, prefix, ibh_ip_format(&remote->via, via), nic->link->name);
-                return FALSE;
-            }
-            if (remote->via.family == AF_UNSPEC && nic->settings.gateway == IBH_GATEWAY_NONE) {
-                g_set_error(error, IBH_CONFIG_ERROR, 0,
-                            "%s: remote=%s: with gateway=none, this prefix has no gateway; write \"via GATEWAY\" after "
-                            "the prefix",
-                            nic->settings.remote_origin, prefix);
-                return FALSE;
-            }
+            IBH_EACH (const IbhRemote, outer, nic->settings.remote)
+                level += ibh_prefix_is_inside(&remote->prefix, &outer->prefix);
+            if (remote->via.family != AF_UNSPEC && !is_reachable(nic, &remote->via))
+                problem =
+                    g_strdup_printf("the gateway %s is in no subnet of %s; name one that is (IPv6: or is in fe80::/10)",
+                                    ibh_ip_format(&remote->via, via), nic->link->name);
+            else if (remote->via.family == AF_UNSPEC && nic->settings.gateway == IBH_GATEWAY_NONE)
+                problem =
+                    g_strdup("with gateway=none, this prefix has no gateway; write \"via GATEWAY\" after the prefix");
+            else if (level >= IBH_LEVELS_MAX)
+                problem = g_strdup("the prefix gets no rules, because it lies inside eight others; leave one out");
+            else
+                continue;
+            g_set_error(error, IBH_CONFIG_ERROR, 0, "%s: remote=%s: %s", nic->settings.remote_origin,
+                        ibh_prefix_format(&remote->prefix, prefix), problem);
+            return FALSE;
         }
     }
     return TRUE;

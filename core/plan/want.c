@@ -7,9 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* how deep the prefixes of T may be nested; each level has two of the IBH_PRIORITY_SPAN priorities */
-#define LEVELS_MAX 8
-
 /* ---- on-link routes of T ---- */
 
 gboolean ibh_copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
@@ -118,9 +115,9 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
 }
 
 /* Adds the pairs of an address: one for the prefix of each route, except for some learned prefixes and for prefixes
- * that are nested too deeply (LEVELS_MAX). The routes from index `learned` to before `learned_end` are learned: hosts
- * on the wire may have made them (DHCP, router advertisements). A learned prefix that does not contain the address gets
- * no pair in two cases:
+ * that are nested too deeply (IBH_LEVELS_MAX). The routes from index `learned` to before `learned_end` are learned:
+ * hosts on the wire may have made them (DHCP, router advertisements). A learned prefix that does not contain the
+ * address gets no pair in two cases:
  * - The address is advertised: these hosts must not be able to add many rules.
  * - The prefix lies inside the prefix of no other route, and contains an address of a NIC that is no rail: the traffic
  *   of that NIC's network must not change to the rail. */
@@ -138,7 +135,7 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
         if (i >= learned && i < learned_end && !ibh_prefix_contains(&pair.to, &address->local) &&
             (advertised || (!pair.level && is_of_another_nic(rails, &pair.to))))
             continue;
-        if (pair.level >= LEVELS_MAX)
+        if (pair.level >= IBH_LEVELS_MAX)
             continue;
         pair.theirs = ibh_others_route(rails, nic, address, &pair.to);
         g_array_append_val(nic->pairs, pair);
@@ -191,7 +188,7 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
 
     /* Each level has two priorities: one for the rules that look main up, and the next for those that look T up. Level
      * 0 has the last two. `distance` is that of a priority from the last one, IBH_PRIORITY_BASE. */
-    for (guint distance = 2 * LEVELS_MAX; distance-- > 0;) {
+    for (guint distance = 2 * IBH_LEVELS_MAX; distance-- > 0;) {
         const guint level = distance / 2;
         const gboolean asks_main = distance % 2 != 0;
 

@@ -353,10 +353,12 @@ static void test_tables_that_are_read(void **state G_GNUC_UNUSED)
         assert_false(ibh_numbers_have(tables, (int)others[i]));
 }
 
-/* A prefix of remote= that can have no gateway is an error of the configuration; of a NIC that is not a rail it may
- * yet.
- */
-static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
+#define EIGHT /* prefixes, each inside those before it */                                                              \
+    "10.0.0.0/8,10.0.0.0/9,10.0.0.0/10,10.0.0.0/11,10.0.0.0/12,10.0.0.0/13,10.0.0.0/14,10.0.0.0/15"
+
+/* A prefix of remote= that can have no gateway, or no rules, is an error of the configuration; of a NIC that is not a
+ * rail it may yet. */
+static void test_remote_that_cannot_work(void **state G_GNUC_UNUSED)
 {
     static const struct {
         const char *settings, *error; /* a part of it; NULL: none */
@@ -369,6 +371,9 @@ static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
         {"gateway=none\nremote=10.0.0.0/8", "c:4: remote=10.0.0.0/8: with gateway=none, this prefix has no gateway"},
         {"remote=10.0.0.0/8, 11.0.0.0/8 via 10.9.0.1",
          "c:3: remote=11.0.0.0/8: the gateway 10.9.0.1 is in no subnet of ib1"},
+        {"remote=" EIGHT, NULL},
+        {"remote=10.0.0.0/16," EIGHT,
+         "c:3: remote=10.0.0.0/16: the prefix gets no rules, because it lies inside eight"},
     };
     g_autoptr(IbhCase) cas = ibh_case_parse("two", "rails 2\n", NULL);
 
@@ -445,7 +450,7 @@ int main(void)
     for (guint i = 0; i < names->len; i++)
         tests[i] = (struct CMUnitTest){line(names, i), test_case, NULL, NULL, g_ptr_array_index(names, i)};
     tests[names->len] = (struct CMUnitTest)cmocka_unit_test(test_bad_lines);
-    tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_remote_without_a_gateway);
+    tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_remote_that_cannot_work);
     tests[names->len + 2] = (struct CMUnitTest)cmocka_unit_test(test_undo_of_spread_without_a_configuration);
     tests[names->len + 3] = (struct CMUnitTest)cmocka_unit_test(test_tables_that_are_read);
     return _cmocka_run_group_tests("plan", tests, names->len + 4, NULL, NULL);
