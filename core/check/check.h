@@ -55,8 +55,7 @@ typedef struct IbhQuestion {
      * (ibh_question_grade()), with three exceptions, all for kinds other than IBH_ASK_ARRIVES:
      * - IBH_RIGHT if `right_when_repaired`.
      * - IBH_DOUBTFUL if the walk delivers the packet to this host itself, but the kernel does not.
-     * - If the kernel's answer fits neither the walk nor a route that was read: IBH_RIGHT if main rightly decides, but
-     *   has too many routes to be read (is_by_unread_main() in verdict.c); IBH_DOUBTFUL if not. */
+     * - IBH_DOUBTFUL if the kernel's answer fits neither the walk nor a route that was read. */
     IbhGrade grade;
     gboolean small_mtu; /* the way is right, but the MTU of the packet's route is too small: smaller than that of the
                            route in the model `ideal` or, without such an MTU, smaller than the NIC's. Only for
@@ -190,8 +189,24 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
  * each packet without an owner. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
+/* ---- which routes of main to read: a host may have those of the whole internet ---- */
+
+typedef struct {
+    const IbhRails *rails;
+    const GArray *networks; /* IbhPrefix */
+} IbhInterest;
+
+/* Returns the networks (IbhPrefix) into which --check may follow packets. The caller frees the array. */
+GArray *ibh_rails_asked_networks(const IbhRails *rails);
+/* For IbhRouteFilter; `interest` is an IbhInterest. TRUE if the route may lead packets to such a network, or leads
+ * through a rail. */
+gboolean ibh_route_may_matter(gconstpointer interest, const IbhRoute *route);
+
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
 
+/* Returns a network in which an ordinary host could be. The host of the piece /0, which stands for all other networks,
+ * is from this network, so that we need not read all routes to find a host that no route names. */
+IbhPrefix ibh_prefix_of_beyond(int family);
 void ibh_check_cut_pieces(IbhCheck *check); /* sets check->pieces */
 /* Returns the first of the pieces that this prefix covers, and sets `*ret_end` to the place behind the last of these
  * pieces. If there are none, returns `*ret_end`. */

@@ -10,9 +10,9 @@
 #include "kernel/netlink.h"
 #include "plan/rails.h"
 
-/* Reads neighbours, and the error routes of main, into the snapshot. Reads into the facts: the routes of main, of table
- * local, and of the tables of foreign rules (but not of candidates' tables, which the snapshot has); cached routes; and
- * sysctls of the host and its rails. IbhFacts.routes says which tables and cached routes are left out. */
+/* Reads neighbours into the snapshot. Reads into the facts: the routes of main, of table local, and of the tables of
+ * foreign rules (but not of candidates' tables, which the snapshot has); cached routes; and sysctls of the host and its
+ * rails. IbhFacts.routes says which routes are left out. */
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 

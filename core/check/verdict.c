@@ -262,26 +262,6 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
-/* TRUE if main rightly decides, and has too many routes to be read:
- * - We have read no route of main in this family, except cached ones.
- * - The kernel's answer comes from main.
- * - The host is outside of the rail's subnets.
- * - The prefix of main's route is longer than that of the rail's remote= for the host; without such a remote=, it is
- *   longer than 0. */
-static gboolean is_by_unread_main(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
-{
-    const IbhIp *to = &question->lookup.to;
-    const IbhPrefix host = ibh_prefix_of_host(to);
-    const IbhRemote *remote = ibh_nic_find_remote(question->nic, &host);
-
-    IBH_EACH (const IbhRoute, route, check->facts->routes) {
-        if (route->table == IBH_TABLE_MAIN && route->family == to->family && !route->cached)
-            return FALSE;
-    }
-    return !answer->error && answer->table == IBH_TABLE_MAIN && !ibh_nic_address_near(question->nic, to) &&
-           answer->length > (remote ? remote->prefix.length : 0);
-}
-
 /* Grades a question, and reports what only the kernel's answer shows. If the packet goes wrong, looks for its way in
  * the model `repaired`, that is, with all our rules and routes in place, and with no link in the group of our mark. If
  * the packet goes another way there, and does not go wrong, the question counts as right, and `right_when_repaired` is
@@ -311,10 +291,6 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 
-        if (!route && !is_local && is_by_unread_main(check, question, answer)) {
-            question->grade = IBH_RIGHT;
-            return;
-        }
         if (!route) {
             if (is_local)
                 report_lacking_address(check, question);

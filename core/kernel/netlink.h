@@ -45,7 +45,6 @@ typedef struct {
     guint8 type;          /* 0 for all */
     int ifindex;          /* 0 for all; only kernels with strict dumps apply it */
     gboolean cached;      /* IPv6: TRUE reads cached routes only, FALSE all others */
-    guint limit;          /* if there are more routes, none is appended; 0 for no limit */
     IbhRouteMatters keep; /* NULL to keep all */
     gconstpointer of;     /* an argument for `keep` */
 } IbhRouteFilter;

@@ -95,8 +95,6 @@ typedef struct {
     const IbhRouteFilter *filter;
     GHashTable *pool;
     GArray *routes;
-    guint before;    /* how many routes the array had before the dump */
-    gboolean is_cut; /* there are more routes than the limit */
 } RouteDump;
 
 /* Filters again: kernels without strict dumps filter by family only. And if we ask for both families, a kernel may also
@@ -120,10 +118,8 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if ((filter->type && route.type != filter->type) || (filter->keep && !filter->keep(filter->of, &route)))
         return TRUE;
-    dump->is_cut = filter->limit && dump->routes->len - dump->before == filter->limit;
-    if (!dump->is_cut)
-        g_array_append_val(dump->routes, route);
-    return !dump->is_cut;
+    g_array_append_val(dump->routes, route);
+    return TRUE;
 }
 
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
@@ -134,9 +130,9 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
                                 .rtm_type = filter->type,
                                 .rtm_flags = filter->cached ? RTM_F_CLONED : 0};
     struct nl_msg *message = ibh_message_new(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
-    RouteDump dump = {.filter = filter, .pool = netlink->pool, .routes = routes, .before = routes->len};
+    RouteDump dump = {.filter = filter, .pool = netlink->pool, .routes = routes};
     g_autoptr(GHashTable) objects = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    guint n_kept;
+    guint n_kept = routes->len;
 
     if (filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
@@ -146,13 +142,9 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
      * whose prefixes begin at this address. So only a change of such a route, between two datagrams, can make the dump
      * skip a route. This is rare enough to read IPv4 routes once. */
     if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes,
-                          filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error)) {
-        if (!dump.is_cut)
-            return FALSE;
-        g_clear_error(error); /* more routes than the limit: none is appended, and that is no error */
-    }
+                          filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error))
+        return FALSE;
     /* Now that the dump is over, the socket is free for questions about nexthop objects. */
-    n_kept = dump.before;
     for (guint i = n_kept; i < routes->len; i++) {
         IbhRoute *route = &g_array_index(routes, IbhRoute, i);
 

@@ -364,9 +364,8 @@ typedef struct {
     GArray *rules;           /* IbhRule, in the kernel's order for each family */
     GArray *routes;          /* IbhRoute, in this order:
                                 - the unicast routes of protocol kernel in all tables (ours and connected routes);
-                                - all other routes of the tables that matter as a whole (ibh_scope_tables());
-                                - main's error routes, if ibh_check_look() has read them.
-                                In each of the first two parts, the routes of a table are in the kernel's order. */
+                                - all other routes of the tables that matter as a whole (ibh_scope_tables()).
+                                In each part, the routes of a table are in the kernel's order. */
     GArray *main_by_nic;     /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; of a
                                 multipath route, one part (ibh_route_part()) for each candidate */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: the main table's routes to a candidate's subnet, if

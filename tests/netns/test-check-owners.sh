@@ -32,6 +32,12 @@ row() {
     while read -ra words; do [[ "${words[0]}" != "~" ]] || ip -n B "${words[@]:1}" 2>/dev/null || true; done <<<"$3"
     expect_equal "$1: taken back" "$(own <<<"$right")" "$(state B | own)"
 }
+crowd() { # TABLE
+    awk -v table="$1" 'BEGIN { for (i = 0; i <= 10000; i++)
+        printf "route add 20.%d.%d.0/24 dev lo proto bgp table %s\n", i / 256, i % 256, table }'
+}
+crowd main >$work/crowd
+crowd 700 >$work/crowd700
 own() { grep -F "$MARK"; }
 all=ib0+ib1+ib2+ib3+ib4+ib5+ib6+ib7
 but_ib0=${all#ib0+}
@@ -65,6 +71,19 @@ row "a daemon's route by a gateway that is our own address" \
     "$all error foreign-route: route 172.16.34.0/25 via 172.16.34.1 dev ib0 table main proto zebra" \
     "route add 172.16.34.0/25 via 172.16.34.1 dev ib0 proto zebra
 ~ route del 172.16.34.0/25"
+row "that route, among 10,001 of a daemon to other networks" \
+    "$all error foreign-route: route 172.16.34.0/25 via 172.16.34.1 dev ib0 table main proto zebra" \
+    "-batch $work/crowd
+route add 172.16.34.0/25 via 172.16.34.1 dev ib0 proto zebra
+~ route del 172.16.34.0/25
+~ route flush proto bgp"
+row "and in the table of a rule" \
+    "$but_ib0 error foreign-rule: rule 1000: from 172.16.34.0/24 lookup 700" \
+    "-batch $work/crowd700
+route add 172.16.34.0/25 dev ib0 table 700
+rule add priority 1000 from 172.16.34.0/24 lookup 700
+~ rule del priority 1000
+~ route flush table 700"
 row "a neighbour as a broadcast" \
     "$all error foreign-route: route broadcast 172.16.16.9/32 dev ib0 table local proto boot" \
     "route add broadcast 172.16.16.9 dev ib0 table local
