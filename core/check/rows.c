@@ -65,7 +65,7 @@ const IbhRow ibh_rows[] = {
     {IBH_OF_LOST_FAMILY, "no-address", IBH_WARNING, ibh_rail_has_lost_family,
      "nothing leaves or arrives over IPv{version}: it had {ip}, and has no IPv{version} address now",
      "see whether its router or DHCP server still offers the prefix, and whether {manager} still configures "
-     "IPv{version} on it; if it should have none: ib-hook --apply --iface {iface}"},
+     "IPv{version} on it; if it should have none: sudo ib-hook --apply --iface {iface}"},
 
     /* ---- who answers ARP for whom: wires.c ---- */
     {IBH_OF_NIC, "foreign-nic-answers", IBH_INFO, ibh_nic_answers_for_rails,

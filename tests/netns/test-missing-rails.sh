@@ -54,6 +54,8 @@ expired() { [ -z "$(ip -n B address show dev ib1 to fd00:16::34:2)" ]; }
 wait_until 10 expired
 found "an IPv6 prefix expired" 1 "ib1 warning no-address"
 expect_contains "what it was" "it had fd00:16::34:2" "$(json '.findings[].message')"
+expect_contains "how to say that this is right" "if it should have none: sudo ib-hook --apply --iface ib1" \
+    "$(json '.findings[].advice')"
 ip -n B address del fd00:16::34:1/64 dev ib0
 expect_hook 0 B --apply --iface ib0 --iface ib1 # by name: they shall have no IPv6
 
