@@ -228,8 +228,8 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_RDMA_NO_PATH] = {NO_RDMA, "the RDMA connection manager finds no path: {rdma error}",
                           CHECK ": the port, its P_Key, its subnet manager"},
     [IBH_RDMA_SILENT] = {IBH_STAGE_RDMA, EITHER, "rdma-unreachable",
-                         "RDMA requests get no answer, though IP works: the RDMA device is gone, has no GID for the "
-                         "address, or what it sends or gets is dropped",
+                         "RDMA requests get no answer: the RDMA device is gone, has no GID for the address, or what it "
+                         "sends or gets is dropped",
                          "on both sides: rdma link, ib-hook --check; between both: UDP 4791 has to pass (RoCE)"},
 };
 

@@ -59,7 +59,7 @@ vm B 'rdma link delete rxe1'
 probe 9
 expect_equal "a device of the peer is gone" "answered answered silent silent" "$(answers)"
 expect_equal "one finding for both rails" "error rdma-unreachable " "$(codes)"
-expect_contains "which names the peer" "172.16.34.2 to every rail: RDMA requests get no answer, though IP works" "$(messages)"
+expect_contains "which names the peer" "172.16.34.2 to every rail: RDMA requests get no answer: the RDMA device" "$(messages)"
 expect_equal "pings pass" "3 3 3 3" "$(json '[.pairs[].received] | join(" ")')"
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma
 expect_contains "in text" "rdma-unreachable; RDMA: silent" "$out"
@@ -73,7 +73,7 @@ expect_equal "one finding" "error rdma-unreachable " "$(codes)"
 vm B 'nft flush chain ip t c; nft add rule ip t c ip saddr 172.16.16.2 udp dport 4791 drop'
 probe 9
 expect_equal "what one rail sends is dropped" "answered silent answered silent" "$(answers)"
-expect_contains "each peer is named" "ib1 to 172.16.34.1-.2: RDMA requests get no answer, though IP works" "$(messages)"
+expect_contains "each peer is named" "ib1 to 172.16.34.1-.2: RDMA requests get no answer: the RDMA device" "$(messages)"
 vm B 'nft delete table ip t'
 
 # ---- here ----

@@ -356,7 +356,9 @@ static void test_no_pair_could_show(void **state)
     change(&world, 2, UNSENT, EPERM, IBH_RDMA_SILENT);
     change(&world, 3, UNSENT, EPERM, IBH_RDMA_SILENT);
     check_verdict(&world, "ib0 error probe-not-sent, error rdma-unreachable", 2);
-    check_message(&world, 1, "ib0 to 172.16.16.2, ib1 to 172.16.16.2: RDMA requests get no answer");
+    /* nor is anything said of IP, of which nothing is known */
+    check_message(&world, 1,
+                  "ib0 to 172.16.16.2, ib1 to 172.16.16.2: RDMA requests get no answer: the RDMA device is gone");
 }
 
 /* A fix is for all that have it. */
