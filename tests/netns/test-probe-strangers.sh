@@ -92,12 +92,12 @@ expect_contains "with both names" "172.16.34.1: $(mac B 0), $(mac C 3) claim the
 forget A B
 
 # In VLAN 5, the same address belongs to another network, although the rails' NICs receive its tagged frames.
-nsenter --net=/run/netns/C python3 $work/announce.py 172.16.34.1 81000005 >$work/announced &
+nsenter --net=/run/netns/C python3 $work/announce.py 172.16.34.1 81000005 >$work/announced-in-vlan &
 other=$!
-wait_until 5 test -s $work/announced
-announced=$(stat -c %s $work/announced)
+wait_until 5 test -s $work/announced-in-vlan
+announced=$(stat -c %s $work/announced-in-vlan)
 probe 0
-expect_differs "the VLAN announced meanwhile" "$announced" "$(stat -c %s $work/announced)"
+expect_differs "the VLAN announced meanwhile" "$announced" "$(stat -c %s $work/announced-in-vlan)"
 kill $other
 expect_equal "who has the address in a VLAN is no thief" "" "$(codes)"
 
