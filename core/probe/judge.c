@@ -14,35 +14,107 @@
 
 /* ---- who has an address ---- */
 
+/* Returns how many hardware addresses are in both lists. */
+static guint count_shared(const IbhLladdr *ones, guint n, const IbhLladdr *others, guint n_others)
+{
+    guint shared = 0;
+
+    for (guint i = 0; i < n; i++) {
+        for (guint k = 0; k < n_others; k++)
+            shared += ibh_lladdr_equal(&ones[i], &others[k]) ? 1 : 0;
+    }
+    return shared;
+}
+
+/* TRUE if the hardware address claims the IP address, and each of these claims may be that of a proxy. */
+static gboolean may_stand_in(const IbhProbe *probe, const IbhIp *ip, const IbhLladdr *lladdr)
+{
+    gboolean claims = FALSE;
+
+    IBH_EACH_WIRE (hop, probe, ip) {
+        const IbhProbeClaim *claim = ibh_hop_claim(hop, lladdr);
+
+        if (claim && !claim->proxy)
+            return FALSE;
+        claims |= claim != NULL;
+    }
+    return claims;
+}
+
+/* Takes the stand-ins out of `mine`, the claimants of the hop's address, marks their claims, and returns how many
+ * claimants stay. A router with proxy ARP answers for every host on the wire, beside the host itself; the hosts are
+ * innocent. So a claimant stands in for others if it claims
+ * - an address of this host, too;
+ * - or another address, and apart from it, nobody claims both, and others claim each: two hosts have the addresses.
+ * It only answers, as a proxy does: whoever claims one of the two addresses unasked is no stand-in. If all claimants
+ * would be stand-ins, none is. */
+static guint take_out_stand_ins(const IbhProbe *probe, const IbhProbeHop *hop, IbhLladdr *mine, guint n)
+{
+    gboolean stands_in[IBH_PROBE_HOSTS] = {FALSE};
+    IbhLladdr theirs[IBH_PROBE_HOSTS];
+    guint n_stand_ins = 0, stay = 0;
+    GHashTableIter iter;
+    gpointer value;
+
+    g_hash_table_iter_init(&iter, probe->hops);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const IbhProbeHop *other = value;
+        const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs),
+                    shared = count_shared(mine, n, theirs, n_theirs);
+        const gboolean differ = shared == 1 && n_theirs > 1;
+
+        if (ibh_ip_equal(&other->ip, &hop->ip) || !(other->is_own || differ))
+            continue;
+        for (guint i = 0; i < n; i++)
+            stands_in[i] |= may_stand_in(probe, &other->ip, &mine[i]);
+    }
+    for (guint i = 0; i < n; i++) {
+        stands_in[i] &= may_stand_in(probe, &hop->ip, &mine[i]);
+        n_stand_ins += stands_in[i] ? 1 : 0;
+    }
+    for (guint i = 0; i < n; i++) {
+        stands_in[i] &= n_stand_ins < n;
+        IBH_EACH_WIRE (wire, probe, &hop->ip) {
+            IbhProbeClaim *claim = ibh_hop_claim(wire, &mine[i]);
+
+            if (claim)
+                claim->stands_in = stands_in[i];
+        }
+        if (!stands_in[i])
+            mine[stay++] = mine[i];
+    }
+    return stay;
+}
+
 /* Finds out whether the hardware addresses that claim the hop's address belong to one host or to two. Compares their
  * claims of other addresses: the NICs of one host also claim that host's other addresses together; two hosts claim no
  * other address together. Returns
  * - IBH_CAUSE_NONE if fewer than two hardware addresses claim the hop's address;
+ * - IBH_PEER_PROXY if only one of them is no stand-in; stand-ins do not count below;
  * - IBH_PEER_FLUX (one host) if two of them claim another address together, and none claims another address alone;
  * - IBH_PEER_TWO (two hosts) if somebody claims another address, but no two of them claim one together;
  * - IBH_PEER_MANY (one host or two) in all other cases. */
 static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
-    const guint n = ibh_probe_list_hosts(probe, hop, mine);
+    guint n = ibh_probe_list_hosts(probe, hop, mine);
     gboolean is_compared = FALSE, claim_together = FALSE, claims_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
 
     if (n < 2)
         return IBH_CAUSE_NONE;
+    n = take_out_stand_ins(probe, hop, mine, n);
+    if (n < 2)
+        return IBH_PEER_PROXY;
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const IbhProbeHop *other = value;
-        const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs);
-        guint shared = 0;
+        const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs),
+                    shared = count_shared(mine, n, theirs, n_theirs);
 
         if (other->is_own || ibh_ip_equal(&other->ip, &hop->ip) || !n_theirs)
             continue;
-        for (guint i = 0; i < n; i++) {
-            for (guint k = 0; k < n_theirs; k++)
-                shared += ibh_lladdr_equal(&mine[i], &theirs[k]) ? 1 : 0;
-        }
         is_compared = TRUE;
         claim_together |= shared > 1;
         /* one of `mine` is the only claimant of the other address, as with hosts that share virtual addresses */

@@ -58,6 +58,7 @@ typedef enum {
     IBH_ENTRY_WRONG,      /* before the first packet, the entry had another hardware address than those that answer */
     IBH_ENTRY_UNANSWERED, /* echoes come back, but nothing answers ARP */
     /* who answers for the next hop's address */
+    IBH_PEER_PROXY,   /* one host, beside stand-ins (IbhProbeClaim.stands_in) */
     IBH_PEER_FLUX,    /* several NICs of one host, which claim the host's other addresses together, too */
     IBH_PEER_TWO,     /* two hosts, which claim no other address together */
     IBH_PEER_MANY,    /* one host or two: the claims of other addresses do not tell which */
@@ -147,6 +148,7 @@ typedef struct {
     const char *why, *advice, *fix; /* texts of the finding; NULL: none */
     guint drops;                    /* IBH_DROPS_*: the finding lists the facts that drop packets there */
     const char *peer_code;          /* the finding's code if a peer is to blame; NULL: `code` */
+    const char *owner;              /* who is to blame instead of a peer; NULL: the peer */
 } IbhCauseRow;
 
 extern const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES];

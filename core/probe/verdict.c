@@ -183,7 +183,10 @@ static void report_share(const Charge *charge, Share share)
     for (guint i = 0; names_rails && i < rails->len; i++)
         ibh_finding_add_iface(finding, rails->pdata[i]);
     /* the owner is who is to blame: the peers or the single pairs; NULL: the interfaces of the finding */
-    finding->owner = at_peer ? g_steal_pointer(&peer_names) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
+    finding->owner = row->owner          ? g_strdup(ibh_probe_fill_in(charge->pairs->pdata[0], row->owner))
+                     : at_peer           ? g_steal_pointer(&peer_names)
+                     : share == OF_RAILS ? NULL
+                                         : g_steal_pointer(&who);
 }
 
 void ibh_probe_report_causes(IbhProbe *probe)

@@ -62,34 +62,32 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns a text with the sorted hardware addresses that ibh_probe_list_hosts() lists for a hop; "" if there are none.
- * If several rails heard claims of the hop's IP address, a hardware address that only one of these rails heard is
- * followed by the name of this rail. */
-static char *name_hosts(const IbhProbe *probe, const IbhProbeHop *of)
+/* Returns a text with the sorted hardware addresses that ibh_probe_list_hosts() lists for a hop, either the stand-ins
+ * (IbhProbeClaim.stands_in) or the others; "" if there are none. If several rails heard claims of the hop's IP address,
+ * one of the others that only one of these rails heard is followed by the name of this rail. */
+static char *name_hosts(const IbhProbe *probe, const IbhProbeHop *of, gboolean stand_ins)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     IbhLladdr hosts[IBH_PROBE_HOSTS];
     const guint n = ibh_probe_list_hosts(probe, of, hosts);
 
     for (guint i = 0; i < n; i++) {
-        char *name = ibh_lladdr_format(&hosts[i]);
+        g_autofree char *name = ibh_lladdr_format(&hosts[i]);
         const IbhLink *only = NULL;
         guint heard = 0, rails = 0;
 
         IBH_EACH_WIRE (hop, probe, &of->ip) {
+            const IbhProbeClaim *claim = ibh_hop_claim(hop, &hosts[i]);
+
             rails += hop->n_claims ? 1 : 0;
-            if (!ibh_hop_claim(hop, &hosts[i]))
+            if (!claim || claim->stands_in != stand_ins)
                 continue;
             only = hop->link;
             heard++;
         }
-        if (heard == 1 && rails > 1) {
-            char *with_rail = g_strdup_printf("%s (%s)", name, only->name);
-
-            g_free(name);
-            name = with_rail;
-        }
-        g_ptr_array_add(names, name);
+        if (heard)
+            g_ptr_array_add(names, heard == 1 && rails > 1 && !stand_ins ? g_strdup_printf("%s (%s)", name, only->name)
+                                                                         : g_steal_pointer(&name));
     }
     g_ptr_array_sort(names, compare_texts);
     return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
@@ -225,7 +223,8 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"delete route", !is_detour || is_by_our_route(pair) ? NULL : g_strdup_printf("delete %s; or ", route_name)},
         {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
         {"host", is_direct ? g_strdup_printf("the peer (%s)", peer) : g_strdup_printf("the gateway %s", via)},
-        {"hosts", hop ? name_hosts(pair->probe, hop) : NULL},
+        {"hosts", hop ? name_hosts(pair->probe, hop, FALSE) : NULL},
+        {"stand-ins", hop ? name_hosts(pair->probe, hop, TRUE) : NULL},
         {"entry", hop ? ibh_lladdr_format(&hop->entry) : NULL},
         {"errno", pair->send_error == EPERM ? g_strdup_printf(" (%s)", g_strerror(EPERM)) : NULL},
         {"refused", name_refusal(pair->send_error)},

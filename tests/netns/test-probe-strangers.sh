@@ -128,6 +128,23 @@ probe 1
 expect_equal "a proxy answers for both our addresses" "warning proxy-arp ib0+ib1" "$(codes)"
 expect_contains "who it is" "$(mac C 3) answers ARP for 172.16.16.1-.2, of this host: a proxy" "$(json '.findings[].message')"
 
+# It also stands for the peers, who answer themselves: none of them is a duplicate. A host that has a peer's address is.
+ip -n C route replace 172.16.34.0/24 via 192.0.2.2
+forget A B
+probe 1
+expect_equal "a proxy beside the peers accuses none" "warning proxy-arp ib0+ib1, warning proxy-arp" "$(codes | sed 's/ *$//')"
+expect_contains "it is told of all peers at once" "172.16.34.1-.2: $(mac C 3) answers ARP, too, as it does for other hosts: a proxy" "$(messages)"
+expect_equal "who is to blame" "$(mac C 3)" "$(json '.findings[].owner // empty')"
+new_host D
+add_nic D eth0 4 172.16.34.2/16
+wait_until 5 settled D
+forget A B
+probe 1
+expect_contains "another host with a peer's address" "error duplicate-address" "$(codes)"
+expect_contains "is told without the proxy" "172.16.34.2: $(sort <<<"$(mac B 1)"$'\n'"$(mac D 4)" | xargs | sed 's/ /, /') claim the address" "$(messages)"
+delete_host D
+ip -n C route replace 172.16.34.0/24 dev eth0
+
 # In a private VLAN the ports of hosts are isolated, and the router answers for all of them, and forwards: that is right.
 # A switch answers at once; Linux waits up to 0.8 s with each proxied answer, there and back.
 ip -n C route replace 172.16.16.0/24 dev eth0

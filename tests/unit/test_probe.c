@@ -469,6 +469,40 @@ static void test_flux_of_two_answers(void **state)
     check_verdict(&world, "warning peer-flux", 4);
 }
 
+/* A router with proxy ARP answers for all peers: it is told by its hardware address, and no peer is accused. Who has a
+ * peer's address beside it is told as ever, and so is who claims addresses unasked, as no proxy does. */
+static void test_proxy_for_peers(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 99);
+    check_verdict(&world, "error duplicate-address", 2); /* of one address, it is a host */
+    answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 99);
+    check_verdict(&world, "warning proxy-arp", 4);
+    check_message(&world, 0, "172.16.16.1-.2: 02:00:00:00:00:63");
+    assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->owner, "02:00:00:00:00:63");
+    answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 98);
+    check_verdict(&world, "warning proxy-arp, error duplicate-address", 4);
+    check_message(&world, 1, "172.16.16.1: 02:00:00:00:00:10, 02:00:00:00:00:62 (ib0) claim the address");
+    announce(&world, 2, "172.16.16.1", 99);
+    check_verdict(&world, "error duplicate-address, error duplicate-address", 4);
+}
+
+/* One peer is enough if the proxy also answers for this host. */
+static void test_proxy_for_all(void **state)
+{
+    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1");
+
+    (void)state;
+    answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 99);
+    check_verdict(&world, "warning peer-flux", 2);
+    answer_arp(&world, 2, "172.16.34.2", "172.16.34.1", 99);
+    check_verdict(&world, "ib1 warning proxy-arp, warning proxy-arp", 2);
+    answer_arp(&world, 2, "172.16.34.2", "0.0.0.0", 99); /* not as a proxy */
+    check_verdict(&world, "ib1 error duplicate-address, warning peer-flux", 2);
+}
+
 /* Each rail hears one host for each address; but the rails are in networks of two tenants. */
 static void test_another_host_on_each_rail(void **state)
 {
@@ -837,6 +871,8 @@ int main(void)
         cmocka_unit_test(test_results_of_rdma),
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
+        cmocka_unit_test(test_proxy_for_peers),
+        cmocka_unit_test(test_proxy_for_all),
         cmocka_unit_test(test_another_host_on_each_rail),
         cmocka_unit_test(test_unasked_claims),
         cmocka_unit_test(test_forgeries),
