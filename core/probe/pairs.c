@@ -5,6 +5,7 @@
 #include "probe/probe.h"
 
 #include <errno.h>
+#include <linux/if.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -236,11 +237,25 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
+/* FALSE if this host never says on the NIC's wire that it has the address: the address is on a link without ARP, such
+ * as lo, and the NIC does not answer for it. In IPv6, a NIC answers for no other link; in IPv4, arp_ignore forbids it.
+ * So the real servers of a load balancer (LVS) have the VIP, and the director alone answers for it. */
+static gboolean is_told_on_wire(const IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
+{
+    const IbhLink *holder = ibh_rails_holder(probe->rails, ip)->link;
+    const int ignore =
+        ibh_sysctl_effective(probe->rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE]);
+
+    return !(holder->flags & (IFF_LOOPBACK | IFF_NOARP)) ||
+           (ip->family == AF_INET && !ibh_arp_ignore_silences(ignore)) || ibh_rails_address(probe->rails, nic, ip);
+}
+
 /* Adds each address once. If the user gives a list of all hosts of a fabric, this list names this host, too. --probe
  * sends no echoes to this host's own addresses (for example a VIP on lo), so they get no pairs. But another host may
  * have the same address, and --probe asks who else has each of its sources. So each of this host's addresses becomes a
  * source of the first rail that has a subnet with the address; if a rail serves the address, only of this rail. If
- * there is no such rail, the address becomes no source. */
+ * there is no such rail, or if the rail is silent about the address (is_told_on_wire()), the address becomes no source.
+ */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -257,7 +272,7 @@ static void add_peers(IbhProbe *probe, const GArray *peers)
         const IbhNic *owner = ibh_rails_owner(probe->rails, ip);
 
         IBH_EACH_RAIL (nic, probe) {
-            if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE))
+            if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE) || !is_told_on_wire(probe, nic, ip))
                 continue;
             (void)intern_source(probe, nic, ip);
             break;

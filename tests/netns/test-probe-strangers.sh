@@ -103,6 +103,8 @@ expect_equal "who has the address in a VLAN is no thief" "" "$(codes)"
 
 # A VIP that both hosts have, on lo here: asked for, as a peer, it is found there.
 ip -n A address add 172.16.99.9/32 dev lo
+expect_hook 0 A --apply
+expect_equal "a rail answers for it" 0 "$(on A cat $CONF/ib0/arp_ignore)"
 forget A B
 probe_vip() { expect_hook "$1" A --probe 172.16.34.1 172.16.99.9 --count 1 --json; }
 probe_vip 0
@@ -110,8 +112,20 @@ expect_equal "a VIP of our own is no finding" "" "$(codes)"
 ip -n C address add 172.16.99.9/16 dev eth0
 probe_vip 1
 expect_contains "on both hosts it is" "another host has 172.16.99.9, too: $(mac C 3) claims it, by ARP" "$(messages)"
-ip -n C address flush dev eth0
+
+# As a real server of LVS has it: with arp_ignore, no NIC here answers for lo, and the director alone has it on the wire.
+for i in 0 1; do sysctl_set A ib$i arp_ignore 1; done
+forget A B
+probe_vip 0
+expect_equal "a VIP that this host keeps to itself is its director's" "" "$(codes)"
 ip -n A address del 172.16.99.9/32 dev lo
+expect_hook 0 A --apply
+ip -n B address add 172.16.99.9/32 dev lo
+forget A B
+probe_vip 0
+expect_equal "nor is a real server accused by others" "$(mac C 3) $(mac C 3)" "$(json '[.pairs[] | select(.peer == "172.16.99.9").arp[]] | join(" ")')"
+ip -n B address del 172.16.99.9/32 dev lo
+ip -n C address flush dev eth0
 forget A B
 
 # A proxy: it would forward to elsewhere what we are asked for.

@@ -63,6 +63,30 @@ static void test_pairs(void **state)
                 "--probe fd00:17::9", "ib1 fd00:17::2>fd00:17::9");
 }
 
+/* Who else has an address on lo is asked only where this host answers for it: with two rails, a third source. */
+static void test_addresses_on_lo(void **state)
+{
+    static const struct {
+        const char *more, *line;
+        guint sources;
+    } cases[] = {
+        {"ip address add 172.16.99.9/32 dev lo\n", "--probe 172.16.16.1 172.16.99.9", 3},
+        {"ip address add 172.16.99.9/32 dev lo\nsysctl -w net/ipv4/conf/all/arp_ignore=1\n",
+         "--probe 172.16.16.1 172.16.99.9", 2},
+        {"ip address add fd00:16::99:9/128 dev lo\n", "--probe fd00:16::1 fd00:16::99:9", 2},
+        {"ip address add fd00:16::99:9/128 dev ib1\n", "--probe fd00:16::1 fd00:16::99:9", 3},
+    };
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *host = g_strconcat(HOST6, cases[i].more, NULL);
+        g_auto(World) world = look(host, cases[i].line);
+
+        assert_int_equal(world.probe->own->len, 1);
+        assert_int_equal(world.probe->sources->len, cases[i].sources);
+    }
+}
+
 static void test_nobody_to_ask(void **state)
 {
     g_auto(World) world = try_look(HOST, "--probe 172.16.34.1 172.16.34.2");
@@ -858,6 +882,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_addresses_on_lo),
         cmocka_unit_test(test_nobody_to_ask),
         cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_packet),
