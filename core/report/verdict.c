@@ -115,8 +115,12 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
     if (command)
         add_remedy(lines, severity, problems == 1 ? problem : NULL, wrong, "fix", command);
     add_remedy(lines, severity, problems == 1 ? problem : NULL, wrong, "why", "ib-hook --check -v");
-    while (best + 1 < lines->len && report->style->width && strlen(lines->pdata[best]) > report->style->width)
-        best++;
+    for (; best + 1 < lines->len && report->style->width; best++) {
+        g_autofree char *line = ibh_text_printable(lines->pdata[best]);
+
+        if (g_utf8_strlen(line, -1) <= (glong)report->style->width)
+            break;
+    }
     ibh_rows_add(report, "%s", (char *)lines->pdata[best]);
 }
 

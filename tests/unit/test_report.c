@@ -498,6 +498,24 @@ static void test_hostile_names(void **state)
     }
 }
 
+/* A terminal has columns for characters, not for bytes: this line has 84 characters, and 91 bytes. */
+static void test_verdict_of_letters(void **state)
+{
+    const char *const names[] = {"lo", "\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6", "ib1", NULL};
+    g_auto(World) world = look_renamed(HOST, names);
+    g_autofree char *text = NULL;
+
+    (void)state;
+    add_finding(&world, names[1], IBH_ERROR, "foreign-rule",
+                "what is wrong with it takes this many letters; this is its last word", NULL);
+    world.report.action = IBH_ACTION_CHECK;
+    text = ibh_report(&world.report, ibh_report_text, &(IbhStyle){.width = 84});
+    assert_true(g_str_has_prefix(text, "error: "));
+    *strchr(text, '\n') = '\0';
+    if (!g_str_has_suffix(text, "last word"))
+        fail_msg("%s", text);
+}
+
 /* A series may exist only once, and Prometheus refuses all of a file in which one stands twice. */
 static void test_names_that_look_alike(void **state)
 {
@@ -512,10 +530,15 @@ static void test_names_that_look_alike(void **state)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_undone),        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_no_rails),      cmocka_unit_test(test_lost_name),
-        cmocka_unit_test(test_error),         cmocka_unit_test(test_operation_names),
-        cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names_that_look_alike),
+        cmocka_unit_test(test_undone),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_no_rails),
+        cmocka_unit_test(test_lost_name),
+        cmocka_unit_test(test_error),
+        cmocka_unit_test(test_operation_names),
+        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_names_that_look_alike),
+        cmocka_unit_test(test_verdict_of_letters),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(screens) + G_N_ELEMENTS(others)], *next = tests;
 
