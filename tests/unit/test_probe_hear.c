@@ -312,6 +312,9 @@ static void test_peer_behind_gateway(void **state)
          "see why 172.16.99.1 does not forward"},
         {OURS, TWO_PEERS, TRUE, TRUE, TRUE, "probe-lost", "answers ARP, and echoes were seen to leave for it", NULL},
         {OURS, TWO_PEERS, TRUE, FALSE, TRUE, "probe-lost", "no reply: the fault is in", NULL},
+        /* the gateway's own replies do not show that it forwards */
+        {OURS, "--probe 172.16.99.1 172.16.16.2", TRUE, FALSE, TRUE, "probe-lost", "although the peer is a neighbour",
+         NULL},
     };
 
     (void)state;
