@@ -45,14 +45,15 @@ static gboolean may_stand_in(const IbhProbe *probe, const IbhIp *ip, const IbhLl
  * claimants stay. A router with proxy ARP answers for every host on the wire, beside the host itself; the hosts are
  * innocent. So a claimant stands in for others if it claims
  * - an address of this host, too;
- * - or another address, and apart from it, nobody claims both, and others claim each: two hosts have the addresses.
+ * - or at least two other addresses, which have claimants beside it, but no other claimant in common with the hop's
+ *   address. A second host may have the two addresses of a peer, but hardly three.
  * It only answers, as a proxy does: whoever claims one of the two addresses unasked is no stand-in. If all claimants
  * would be stand-ins, none is. */
 static guint take_out_stand_ins(const IbhProbe *probe, const IbhProbeHop *hop, IbhLladdr *mine, guint n)
 {
     gboolean stands_in[IBH_PROBE_HOSTS] = {FALSE};
     IbhLladdr theirs[IBH_PROBE_HOSTS];
-    guint n_stand_ins = 0, stay = 0;
+    guint signs[IBH_PROBE_HOSTS] = {0}, n_stand_ins = 0, stay = 0;
     GHashTableIter iter;
     gpointer value;
 
@@ -66,10 +67,10 @@ static guint take_out_stand_ins(const IbhProbe *probe, const IbhProbeHop *hop, I
         if (ibh_ip_equal(&other->ip, &hop->ip) || !(other->is_own || differ))
             continue;
         for (guint i = 0; i < n; i++)
-            stands_in[i] |= may_stand_in(probe, &other->ip, &mine[i]);
+            signs[i] += !may_stand_in(probe, &other->ip, &mine[i]) ? 0 : other->is_own ? 2 : 1;
     }
     for (guint i = 0; i < n; i++) {
-        stands_in[i] &= may_stand_in(probe, &hop->ip, &mine[i]);
+        stands_in[i] = signs[i] > 1 && may_stand_in(probe, &hop->ip, &mine[i]);
         n_stand_ins += stands_in[i] ? 1 : 0;
     }
     for (guint i = 0; i < n; i++) {

@@ -497,20 +497,22 @@ static void test_flux_of_two_answers(void **state)
  * peer's address beside it is told as ever, and so is who claims addresses unasked, as no proxy does. */
 static void test_proxy_for_peers(void **state)
 {
-    g_auto(World) world = look_well(HOST, TWO_PEERS);
+    g_auto(World) world = look_well(HOST, THREE_PEERS);
 
     (void)state;
     answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 99);
     check_verdict(&world, "error duplicate-address", 2); /* of one address, it is a host */
     answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 99);
-    check_verdict(&world, "warning proxy-arp", 4);
-    check_message(&world, 0, "172.16.16.1-.2: 02:00:00:00:00:63");
+    check_verdict(&world, "error duplicate-address, error duplicate-address", 4); /* nor of two */
+    answer_arp(&world, 3, "172.16.16.3", "172.16.34.2", 99);
+    check_verdict(&world, "warning proxy-arp", 6);
+    check_message(&world, 0, "172.16.16.1-.3: 02:00:00:00:00:63");
     assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->owner, "02:00:00:00:00:63");
     answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 98);
-    check_verdict(&world, "warning proxy-arp, error duplicate-address", 4);
+    check_verdict(&world, "warning proxy-arp, error duplicate-address", 6);
     check_message(&world, 1, "172.16.16.1: 02:00:00:00:00:10, 02:00:00:00:00:62 (ib0) claim the address");
     announce(&world, 2, "172.16.16.1", 99);
-    check_verdict(&world, "error duplicate-address, error duplicate-address", 4);
+    check_verdict(&world, "error duplicate-address, error duplicate-address, error duplicate-address", 6);
 }
 
 /* One peer is enough if the proxy also answers for this host. */
