@@ -370,8 +370,7 @@ journal_start() {
 
 journal_settled() { # it has all that was sent
     local mark="MARK=$RANDOM$RANDOM"
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(sys.argv[1].encode(), sys.argv[2])' \
-        "$mark" /run/systemd/journal/socket
+    logger --udp --socket /run/systemd/journal/socket "$mark"
     wait_until 5 grep -q "$mark" $work/journal
 }
 
