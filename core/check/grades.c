@@ -108,12 +108,15 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     }
     if (got->refused)
         return IBH_WRONG;
-    /* --check also asks about single addresses of this host, such as those on lo (cut_world() in pieces.c). Such an
-     * address may belong to a service, so we note the kernel's own route to it. Other routes that are not unicast are
-     * wrong. */
-    if (route->type != RTN_UNICAST)
-        return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
-                                                                                                         : IBH_WRONG;
+    /* --check also asks about addresses of this host that are on no rail, such as those on lo (cut_world() in
+     * pieces.c). Such an address may belong to a service, so we note the kernel's own route to the address, and AnyIP
+     * for a part of the subnet. Other routes that are not unicast are wrong. */
+    if (route->type != RTN_UNICAST) {
+        const gboolean is_address = route->protocol == RTPROT_KERNEL && route->dst.length == bits;
+        const gboolean is_part = near && route->dst.length > near->subnet.length && ibh_trace_is_same_way(got, ideal);
+
+        return route->type == RTN_LOCAL && (is_address || is_part) ? IBH_NOTED : IBH_WRONG;
+    }
     if (ibh_route_leads_through(route, question->nic->link->ifindex))
         return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal)) /* not through its own NIC alone, and not the ideal way */

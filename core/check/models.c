@@ -80,9 +80,13 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean wit
     add_routes(fib, snapshot->routes, with_ours);
 }
 
-/* TRUE for a route of main or default that is not cached: the model IDEAL has these routes of the host as they are. */
+/* TRUE for a route of main or default that is not cached, and for AnyIP, but not for a single address: the model IDEAL
+ * has these routes of the host as they are. */
 static gboolean is_ideal(const IbhRoute *route)
 {
+    if (route->table == IBH_TABLE_LOCAL)
+        return route->type == RTN_LOCAL && route->protocol != RTPROT_KERNEL &&
+               route->dst.length < ibh_ip_bits(&route->dst.ip);
     return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);
 }
 

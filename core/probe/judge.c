@@ -43,12 +43,12 @@ static gboolean may_stand_in(const IbhProbe *probe, const IbhIp *ip, const IbhLl
 
 /* Takes the stand-ins out of `mine`, the claimants of the hop's address, marks their claims, and returns how many
  * claimants stay. A router with proxy ARP answers for every host on the wire, beside the host itself; the hosts are
- * innocent. So a claimant stands in for others if it claims
- * - an address of this host, too;
- * - or at least two other addresses, which have claimants beside it, but no other claimant in common with the hop's
- *   address. A second host may have the two addresses of a peer, but hardly three.
- * It only answers, as a proxy does: whoever claims one of the two addresses unasked is no stand-in. If all claimants
- * would be stand-ins, none is. */
+ * innocent. So a claimant of the hop's address stands in for others if it also claims
+ * - an address of this host;
+ * - or at least two other addresses that each have other claimants, none of which claims the hop's address. One such
+ *   address is not enough: a second host may have both addresses of a peer with two NICs, but hardly three addresses.
+ * A stand-in only answers, as a proxy does (may_stand_in()): an address that a claimant also claims unasked does not
+ * count, and whoever claims the hop's address unasked is no stand-in. If all claimants would be stand-ins, none is. */
 static guint take_out_stand_ins(const IbhProbe *probe, const IbhProbeHop *hop, IbhLladdr *mine, guint n)
 {
     gboolean stands_in[IBH_PROBE_HOSTS] = {FALSE};
@@ -224,7 +224,8 @@ static IbhCause find_entry(const IbhProbePair *pair)
         return IBH_ENTRY_WRONG;
     /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the next hop when the entry
      * expires. Fixed entries, and entries on a link without ARP, do not expire. Silence proves nothing if --probe
-     * missed packets, or if no question was sent. Nor does it in IPv6, where --probe does not ask if echoes come back.
+     * missed packets, or if no question was sent. Nor does it in IPv6: once an echo has come back, --probe does not
+     * ask.
      */
     if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !hop->questions || !pair->received)
         return IBH_CAUSE_NONE;

@@ -43,6 +43,7 @@ elsewhere() {
     event
     expect_equal "$arp, $1: an address of the subnet there" "$passes" "$(received 172.16.16.1 172.16.34.250)"
     expect_equal "$arp, $1: main's NIC alone answers for it" "$([ $arp = strict ] || echo ib0)" "$(answered 172.16.34.250)"
+    [ $arp = strict ] || expect_hook 0 B --check
     for i in 0 1; do
         expect_equal "$arp, $1: ib$i alone answers for its own" ib$i "$(answered 172.16.34.$((i + 1)))"
         [ $arp = strict ] || expect_sysctls B ib$i arp_ignore=0 arp_filter=1
