@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads what --check, --show and --render need, and an event does not. look_io.c and lookup_io.c read from the kernel.
- * managers_io.c reads the files of network managers and services, and hand-written scripts. It also asks
- * NetworkManager itself, through nm.so (nm-dispatcher/connections.c), for example for the names of its connections.
+ * Reads what --check and --show need, and an event does not. Of this, --render needs only the managers, and --probe
+ * only the look-ups. look_io.c and lookup_io.c read from the kernel. managers_io.c reads the files of network managers
+ * and services, and hand-written scripts. It also asks NetworkManager itself, through nm.so
+ * (nm-dispatcher/connections.c), for example for the names of its connections.
  */
 #pragma once
 

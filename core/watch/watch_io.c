@@ -140,8 +140,9 @@ static void on_change(Watch *watch, const IbhOp *op)
     const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
     g_autofree char *command = NULL, *who = NULL, *what = NULL, *cure = NULL, *text = NULL;
 
-    /* The kernel's report of a sysctl that we set does not have our port, so the report looks like another program's
-     * change to our NICs. The report must not begin a new burst, so look() counts this look as an answer to `ours`. */
+    /* The kernel's report of a sysctl that we set does not have our netlink port (Watch.ports), so --watch does not
+     * ignore the report, and takes it for another program's change to our NICs. A report within QUIET after an answer
+     * begins no new burst (on_event()), so look() counts this look as an answer to `ours`. */
     watch->answers_ours = TRUE;
     if (!seconds)
         return;
