@@ -125,16 +125,19 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
      * length link_length) through another NIC. */
     if (question->link_length && route->dst.length <= question->link_length)
         return IBH_WRONG;
+    through = ibh_rails_nic(check->rails, route->ifindex);
     /* Outside of the NIC's subnets, a route of main with a longer prefix rightly wins over remote= and over the rail's
-     * default, whatever NIC it leads through. */
+     * default, whatever NIC it leads through. But no answers arrive through a port of a bridge or bond, which takes
+     * them. */
     if (!near && !question->link_length)
-        return IBH_NOTED;
+        return through && through->link->master && !ibh_link_is_in_vrf(check->rails->snapshot, through->link)
+                   ? IBH_DOUBTFUL
+                   : IBH_NOTED;
     if (route->hops) /* a multipath route: at least some packets leave through another NIC */
         return IBH_DOUBTFUL;
     /* We only note a route through a NIC that is not a rail, and a route via a gateway: probably, somebody set the
      * route on purpose. There is one exception: a route through another rail to a part of the subnet, via a gateway
      * inside this part, leads onto that rail's link. Judge such a route like a route without a gateway. */
-    through = ibh_rails_nic(check->rails, route->ifindex);
     has_gateway_inside =
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
     if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !has_gateway_inside))

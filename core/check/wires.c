@@ -42,16 +42,17 @@ gboolean ibh_address_is_duplicate(IbhSubject *about)
     return !ibh_link_is_of_the_host(nic->link) && (nic->link->flags & IFF_UP) && owner->link->type == nic->link->type;
 }
 
-/* TRUE if the address is on an RDMA NIC that has a master other than a VRF: a bridge, bond or team, for example, takes
- * the packets of its ports before IP sees them. FALSE if the address is outside of the rails' subnets, or does not
- * count (ibh_address_counts()). */
+/* TRUE if the address is on an RDMA NIC, or a NIC with manage=yes, that has a master other than a VRF: a bridge, bond
+ * or team, for example, takes the packets of its ports before IP sees them. FALSE if the address is outside of the
+ * rails' subnets, or does not count (ibh_address_counts()). */
 gboolean ibh_address_is_of_port(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link,
                   *master = link->master ? ibh_snapshot_link(about->check->rails->snapshot, link->master) : NULL;
     const IbhPrefix own = ibh_prefix_of_host(about->ip);
 
-    if (!master || g_str_equal(master->kind, "vrf") || !(link->rdma[0] || link->type == ARPHRD_INFINIBAND))
+    if (!master || g_str_equal(master->kind, "vrf") ||
+        !(link->rdma[0] || link->type == ARPHRD_INFINIBAND || about->nic->settings.manage == IBH_MANAGE_YES))
         return FALSE;
     ibh_subject_say(about, "master=%s", master->name);
     return ibh_address_counts(about->address) && ibh_rails_own_prefix(about->check->rails, &own);

@@ -426,6 +426,14 @@ static const Case CASES[] = {
     {"a port of a bond, in the rails' subnet", RAILS "ip link add bond0 up type bond\n"
      "nic ib4 infiniband master bond0\nip address add 172.16.34.5/16 dev ib4\n", NULL,
      "error address-unusable ib4"},
+    {"so is a NIC of a bridge that is no RDMA NIC", RAILS "ip link add br9 up type bridge\n"
+     "nic ib4 master br9\nip address add 172.16.34.5/16 dev ib4\nconfig [interface ib4] manage=yes\n", NULL,
+     "error address-unusable ib4"},
+    {"a part of remote= leads to a port of a bridge", RAILS "ip link add br9 up type bridge\n"
+     "nic eth4 master br9\nip address add 10.1.0.1/24 dev eth4\n"
+     "config [interface ib1] remote=10.0.0.0/8 via 172.16.0.1\n"
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 onlink table 942 metric mark protocol kernel\n"
+     RULE_IN("10.0.0.0", "8", "172.16.34.2", "942"), NULL, "warning foreign-route ib1"},
     {"a port of a bond was a rail: its left-overs are not told beside it", IB0 "ip link add bond0 up type bond\n"
      "nic ib1 infiniband master bond0\n" ADDRESSES RAIL0 RAIL1, NULL, "error address-unusable ib1"},
 
