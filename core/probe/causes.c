@@ -145,11 +145,11 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
 
     [IBH_PEER_PROXY] =
         {IBH_STAGE_ANSWER, PEER_WARNING, "proxy-arp",
-         "{stand-ins} answers ARP, too, as it does for other hosts: a proxy, so packets may go there; or a second host "
+         "{stand ins} answers ARP, too, as it does for other hosts: a proxy, so packets may go there; or a second host "
          "with all of these addresses, or a NIC that answers for others of its host",
-         "find {stand-ins} (the switches' tables of hardware addresses): proxy_arp off there, or take the addresses "
+         "find {stand ins} (the switches' tables of hardware addresses): proxy_arp off there, or take the addresses "
          "away",
-         .owner = "{stand-ins}"},
+         .owner = "{stand ins}"},
     [IBH_PEER_FLUX] = {IBH_STAGE_ANSWER, PEER_WARNING, "peer-flux",
                        "several NICs of that host answer for each address: it mixes its rails (ARP flux), so peers use "
                        "the wrong NIC",

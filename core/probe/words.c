@@ -224,7 +224,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
         {"host", is_direct ? g_strdup_printf("the peer (%s)", peer) : g_strdup_printf("the gateway %s", via)},
         {"hosts", hop ? name_hosts(pair->probe, hop, FALSE) : NULL},
-        {"stand-ins", hop ? name_hosts(pair->probe, hop, TRUE) : NULL},
+        {"stand ins", hop ? name_hosts(pair->probe, hop, TRUE) : NULL},
         {"entry", hop ? ibh_lladdr_format(&hop->entry) : NULL},
         {"errno", pair->send_error == EPERM ? g_strdup_printf(" (%s)", g_strerror(EPERM)) : NULL},
         {"refused", name_refusal(pair->send_error)},
