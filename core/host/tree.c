@@ -357,11 +357,14 @@ void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ..
 
 gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
 {
-    g_autofree char *path = NULL;
+    g_autofree char *path = NULL, *full = NULL;
     struct stat status;
     int looked;
 
     FORMAT(path, format);
+    full = g_strconcat("/", path, NULL);
+    if (tree->complete)
+        return access(full, F_OK) == 0;
     looked = ibh_tree_look(tree, path, 0, &status);
     if (looked >= 0)
         close(looked);

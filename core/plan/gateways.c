@@ -238,13 +238,13 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
             char prefix[IBH_PREFIX_STRLEN], via[IBH_IP_STRLEN];
             g_autofree char *problem = NULL;
-            int level = 0;
+            guint level = 0;
 
             /* A rail without an address of the prefix's family may still get one. */
             if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, remote->prefix.ip.family))
                 continue;
-            IBH_EACH (const IbhRemote, outer, nic->settings.remote)
-                level += ibh_prefix_is_inside(&remote->prefix, &outer->prefix);
+            IBH_EACH (const IbhRoute, outer, nic->routes) /* as add_pairs() in want.c counts */
+                level += outer->table == nic->table && ibh_prefix_is_inside(&remote->prefix, &outer->dst) ? 1 : 0;
             if (remote->via.family != AF_UNSPEC && !is_reachable(nic, &remote->via))
                 problem =
                     g_strdup_printf("the gateway %s is in no subnet of %s; name one that is (IPv6: or is in fe80::/10)",
@@ -253,7 +253,8 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
                 problem =
                     g_strdup("with gateway=none, this prefix has no gateway; write \"via GATEWAY\" after the prefix");
             else if (level >= IBH_LEVELS_MAX)
-                problem = g_strdup("the prefix gets no rules, because it lies inside eight others; leave one out");
+                problem = g_strdup(
+                    "the prefix gets no rules, because it lies inside eight others of the rail; leave one out");
             else
                 continue;
             g_set_error(error, IBH_CONFIG_ERROR, 0, "%s: remote=%s: %s", nic->settings.remote_origin,

@@ -168,8 +168,7 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
 /* gateways.c. Fails if a rail's remote= names a gateway that is neither in a subnet of the rail nor in fe80::/10, or
  * names no gateway although the rail has gateway=none, or has a prefix inside so many others that it gets no rules
- * (IBH_LEVELS_MAX). Ignores prefixes of a family in which the rail serves no
- * address. */
+ * (IBH_LEVELS_MAX). Ignores prefixes of a family in which the rail serves no address. */
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails if the numbers that table= gives to two candidates are equal or 2000

@@ -353,8 +353,13 @@ static void test_tables_that_are_read(void **state G_GNUC_UNUSED)
         assert_false(ibh_numbers_have(tables, (int)others[i]));
 }
 
-#define EIGHT /* prefixes, each inside those before it */                                                              \
-    "10.0.0.0/8,10.0.0.0/9,10.0.0.0/10,10.0.0.0/11,10.0.0.0/12,10.0.0.0/13,10.0.0.0/14,10.0.0.0/15"
+#define VIA " via 172.16.16.1"
+#define SEVEN /* prefixes inside 10.0.0.0/8, each inside those before it */                                            \
+    "10.0.0.0/9" VIA ",10.0.0.0/10" VIA ",10.0.0.0/11" VIA ",10.0.0.0/12" VIA ",10.0.0.0/13" VIA ",10.0.0.0/14" VIA    \
+    ",10.0.0.0/15" VIA
+#define SEVEN_INSIDE /* the same inside the subnet */                                                                  \
+    "172.16.0.0/17" VIA ",172.16.0.0/18" VIA ",172.16.0.0/19" VIA ",172.16.0.0/20" VIA ",172.16.0.0/21" VIA            \
+    ",172.16.0.0/22" VIA ",172.16.0.0/23" VIA
 
 /* A prefix of remote= that can have no gateway, or no rules, is an error of the configuration; of a NIC that is not a
  * rail it may yet. */
@@ -371,9 +376,13 @@ static void test_remote_that_cannot_work(void **state G_GNUC_UNUSED)
         {"gateway=none\nremote=10.0.0.0/8", "c:4: remote=10.0.0.0/8: with gateway=none, this prefix has no gateway"},
         {"remote=10.0.0.0/8, 11.0.0.0/8 via 10.9.0.1",
          "c:3: remote=11.0.0.0/8: the gateway 10.9.0.1 is in no subnet of ib1"},
-        {"remote=" EIGHT, NULL},
-        {"remote=10.0.0.0/16," EIGHT,
+        {"remote=10.0.0.0/8" VIA "," SEVEN, NULL},
+        {"remote=10.0.0.0/16" VIA ",10.0.0.0/8" VIA "," SEVEN,
          "c:3: remote=10.0.0.0/16: the prefix gets no rules, because it lies inside eight"},
+        {"remote=10.0.0.0/16" VIA ",10.0.0.0/8," SEVEN, NULL}, /* /8 has no gateway, and so no place in the table */
+        {"remote=" SEVEN_INSIDE, NULL},
+        {"remote=172.16.0.0/24" VIA "," SEVEN_INSIDE,
+         "c:3: remote=172.16.0.0/24: the prefix gets no rules, because it lies inside eight"},
     };
     g_autoptr(IbhCase) cas = ibh_case_parse("two", "rails 2\n", NULL);
 
