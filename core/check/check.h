@@ -189,24 +189,8 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
  * each packet without an owner. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
-/* ---- which routes of main to read: a host may have those of the whole internet ---- */
-
-typedef struct {
-    const IbhRails *rails;
-    const GArray *networks; /* IbhPrefix */
-} IbhInterest;
-
-/* Returns the networks (IbhPrefix) into which --check may follow packets. The caller frees the array. */
-GArray *ibh_rails_asked_networks(const IbhRails *rails);
-/* For IbhRouteFilter; `interest` is an IbhInterest. TRUE if the route may lead packets to such a network, or leads
- * through a rail. */
-gboolean ibh_route_may_matter(gconstpointer interest, const IbhRoute *route);
-
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
 
-/* Returns a network in which an ordinary host could be. The host of the piece /0, which stands for all other networks,
- * is from this network, so that we need not read all routes to find a host that no route names. */
-IbhPrefix ibh_prefix_of_beyond(int family);
 void ibh_check_cut_pieces(IbhCheck *check); /* sets check->pieces */
 /* Returns the first of the pieces that this prefix covers, and sets `*ret_end` to the place behind the last of these
  * pieces. If there are none, returns `*ret_end`. */

@@ -31,14 +31,13 @@ typedef struct {
 } IbhScript;
 
 typedef struct {
-    GArray *managers; /* IbhManager */
-    GArray *scripts;  /* IbhScript */
-    GArray *routes;   /* IbhRoute: those of main that ibh_route_may_matter() keeps; those of local and of the tables of
-                         foreign rules, except candidates' tables; then up to 256 cached routes that may lead
-                         packets of rails astray */
-    GArray *mute[2];  /* int: ifindexes of the rails that never ask for a neighbour's hardware address: mute[0] for
-                         IPv4, mute[1] for IPv6 */
-    GArray *no_ipv6;  /* int: ifindexes of the rails on which IPv6 is switched off (disable_ipv6) */
+    GArray *managers;    /* IbhManager */
+    GArray *scripts;     /* IbhScript */
+    GArray *routes;      /* IbhRoute: those of main, local and the tables of foreign rules, except candidates' tables;
+                            then up to 256 cached routes that may lead packets of rails astray */
+    GArray *mute[2];     /* int: ifindexes of the rails that never ask for a neighbour's hardware address: mute[0] for
+                            IPv4, mute[1] for IPv6 */
+    GArray *no_ipv6;     /* int: ifindexes of the rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp;  /* net.ipv4.conf.all.proxy_arp */
     int hash_policy;     /* net.ipv4.fib_multipath_hash_policy; 0 also if unknown */
     gboolean watched;    /* --watch runs; FALSE also if we cannot tell: for a copy (--sysfs), and in a network namespace

@@ -32,29 +32,27 @@ static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 
 /* Reads the routes to single hosts that the kernel has cached in main (IPv6 only). Keeps those that may lead packets of
  * rails astray, at most CACHED_MAX. */
-static gboolean look_into_cache(const IbhRails *rails, GArray *cached, IbhNetlink *netlink, GError **error)
+static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
 {
+    g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);
     const IbhRouteFilter filter = {
         .family = AF_INET6, .table = IBH_TABLE_MAIN, .cached = TRUE, .keep = may_lead_astray, .of = rails};
     gboolean is_needed = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
         is_needed |= nic->status == IBH_NIC_RAIL && ibh_nic_serves_family(nic, AF_INET6);
-    if (is_needed && !ibh_netlink_read_routes(netlink, &filter, cached, error))
+    if (is_needed && !ibh_netlink_read_routes(netlink, &filter, routes, error))
         return FALSE;
-    g_array_set_size(cached, MIN(cached->len, CACHED_MAX));
+    g_array_append_vals(facts->routes, routes->data, MIN(routes->len, CACHED_MAX));
     return TRUE;
 }
 
-/* Reads tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the snapshot
- * has. Main may have the routes of the whole internet: we keep those that may matter, also for the hosts of `cached`.
- * Of the other tables, we keep all routes: fixes.c asks what else a foreign rule does. */
-static gboolean look_into_tables(const IbhRails *rails, const GArray *cached, IbhFacts *facts, IbhNetlink *netlink,
-                                 GError **error)
+/* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
+ * snapshot has. */
+static gboolean look_into_tables(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
 {
     static const int always_read[] = {IBH_TABLE_MAIN, IBH_TABLE_LOCAL};
-    g_autoptr(GArray) tables = IBH_NEW_ARRAY(int), networks = ibh_rails_asked_networks(rails);
-    const IbhInterest interest = {.rails = rails, .networks = networks};
+    g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const int table = (int)rule->table;
@@ -65,12 +63,9 @@ static gboolean look_into_tables(const IbhRails *rails, const GArray *cached, Ib
             !ibh_numbers_have(tables, table))
             g_array_append_val(tables, table);
     }
-    IBH_EACH (const IbhRoute, route, cached)
-        g_array_append_val(networks, route->dst);
     g_array_append_vals(tables, always_read, G_N_ELEMENTS(always_read));
     IBH_EACH (const int, table, tables) {
-        const IbhRouteFilter filter = {
-            .table = (guint32)*table, .keep = *table == IBH_TABLE_MAIN ? ibh_route_may_matter : NULL, .of = &interest};
+        const IbhRouteFilter filter = {.table = (guint32)*table};
 
         if (!ibh_netlink_read_routes(netlink, &filter, facts->routes, error))
             return FALSE;
@@ -118,16 +113,13 @@ gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *
                         GError **error)
 {
     GArray *neighbours = snapshot->neighbours;
-    g_autoptr(GArray) cached = IBH_NEW_ARRAY(IbhRoute);
 
     take_linkdown_of_all(snapshot);
     look_at_settings(rails, facts);
     /* `neighbours` gets the entries of both families, and then the proxy entries of IPv4. */
     g_array_set_size(neighbours, 0);
-    if (!look_into_cache(rails, cached, netlink, error) || !look_into_tables(rails, cached, facts, netlink, error))
-        return FALSE;
-    g_array_append_vals(facts->routes, cached->data, cached->len);
-    return ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, neighbours, error) &&
+    return look_into_tables(rails, facts, netlink, error) && look_into_cache(rails, facts, netlink, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, neighbours, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET6, FALSE, neighbours, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET, TRUE, neighbours, error);
 }

@@ -11,12 +11,6 @@ typedef struct {
                              the edges of subnets (see cut_edges()) */
 } Cuts;
 
-IbhPrefix ibh_prefix_of_beyond(int family)
-{
-    return (IbhPrefix){.ip = {.family = family, .bytes = {family == AF_INET ? 1 : 0x40}},
-                       .length = family == AF_INET ? 8 : 2};
-}
-
 static void cut(const Cuts *cuts, const IbhPrefix *prefix)
 {
     g_array_append_vals(cuts->prefixes, prefix, 1);
@@ -75,8 +69,8 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
  * both of those that we have read and of those that we want. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* The two /0 stand for all other networks. 0.0.0.0/8 and ::/3 become pieces of their own, so that the host of a
-     * shorter prefix, its first address outside of the smaller pieces, is an ordinary address: not 0.0.0.0 or ::. */
+    /* The two /0 stand for all other networks. 0.0.0.0/8 and ::/3 become pieces of their own, so that the host of each
+     * /0, its first address outside of the smaller pieces, is an ordinary address, and not 0.0.0.0 or ::. */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;
@@ -127,14 +121,11 @@ static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
     return FALSE;
 }
 
-/* Sets the first address of `prefix` that is in none of the longer prefixes inside `prefix`; for /0, looks only inside
- * ibh_prefix_of_beyond(). In `sorted`, the longer prefixes follow the element `first`, which is `prefix` itself. FALSE
- * if the longer prefixes cover all addresses. */
+/* Sets the first address of `prefix` that is in none of the longer prefixes inside `prefix`. In `sorted`, the longer
+ * prefixes follow the element `first`, which is `prefix` itself. FALSE if the longer prefixes cover all of `prefix`. */
 static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
 {
-    const IbhPrefix place = prefix->length ? *prefix : ibh_prefix_of_beyond(prefix->ip.family);
-
-    *ret_ip = place.ip;
+    *ret_ip = prefix->ip;
     for (guint i = first; i < sorted->len; i++) {
         const IbhPrefix *inner = &g_array_index(sorted, IbhPrefix, i);
 
@@ -143,7 +134,7 @@ static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *pre
         /* skip `prefix` itself, which may be listed several times, and longer prefixes that end before `ret_ip` */
         if (!ibh_prefix_is_inside(inner, prefix) || !ibh_prefix_contains(inner, ret_ip))
             continue;
-        if (!find_next_address(inner, ret_ip) || !ibh_prefix_contains(&place, ret_ip))
+        if (!find_next_address(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip))
             return FALSE;
     }
     return TRUE;

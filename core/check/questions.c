@@ -81,51 +81,6 @@ static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     return zones;
 }
 
-GArray *ibh_rails_asked_networks(const IbhRails *rails)
-{
-    const int families[] = {AF_INET, AF_INET6};
-    GArray *networks = IBH_NEW_ARRAY(IbhPrefix);
-
-    IBH_EACH_ROW (const int, family, families) {
-        const IbhPrefix beyond = ibh_prefix_of_beyond(*family);
-
-        add_zone(networks, &beyond);
-    }
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status != IBH_NIC_RAIL)
-            continue;
-        IBH_EACH (const IbhRemote, remote, nic->settings.remote)
-            add_zone(networks, &remote->prefix);
-        IBH_EACH_POINTER (const IbhAddress, address, nic->addresses)
-            add_zone(networks, &address->subnet);
-    }
-    /* An address without a subnet has such a network (ibh_check_find_link_prefix()). */
-    IBH_EACH (const IbhRoute, route, rails->snapshot->main_by_nic) {
-        if (!route->gateway.family && route->dst.length)
-            add_zone(networks, &route->dst);
-    }
-    return networks;
-}
-
-gboolean ibh_route_may_matter(gconstpointer of, const IbhRoute *route)
-{
-    const IbhInterest *interest = of;
-    const IbhHop single = {.ifindex = route->ifindex};
-    const IbhHop *hops = route->hops ? route->hops : &single;
-
-    IBH_EACH (const IbhPrefix, network, interest->networks) {
-        if (ibh_prefix_overlaps(network, &route->dst))
-            return TRUE;
-    }
-    for (guint i = 0; i < (route->hops ? route->nexthops : 1); i++) {
-        const IbhNic *nic = ibh_rails_nic(interest->rails, hops[i].ifindex);
-
-        if (nic && nic->status == IBH_NIC_RAIL)
-            return TRUE;
-    }
-    return route->object && !single.ifindex && !route->hops; /* the next hops are not read yet (IbhRouteMatters) */
-}
-
 gboolean ibh_check_find_link_prefix(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix)
 {
     const guint bits = ibh_ip_bits(&address->local);

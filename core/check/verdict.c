@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define FIXES_MAX 64 /* for how many owners we look for a fix: each proof walks all packets again, which takes time */
+#define FIXES_MAX 64  /* for how many owners we look for a fix: each proof walks all packets again, which takes time */
+#define NOTES_MAX 256 /* how many owners we note: a routing protocol may have thousands of routes inside remote= */
 
 /* ---- findings by owner ---- */
 
@@ -383,6 +384,8 @@ guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
 
 void ibh_check_judge_packets(IbhCheck *check)
 {
+    guint n_notes = 0;
+
     IBH_EACH (IbhQuestion, question, check->questions) {
         judge_question(check, question);
         if (question->grade > IBH_RIGHT && !question->is_explained)
@@ -391,8 +394,10 @@ void ibh_check_judge_packets(IbhCheck *check)
     /* The worst grade comes first, so that each finding is about the worst packet of its owner. */
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
-            if (question->grade == grade && !question->is_explained)
-                add_owner_finding(check, question);
+            if (question->grade != grade || question->is_explained || (grade == IBH_NOTED && n_notes == NOTES_MAX))
+                continue;
+            add_owner_finding(check, question);
+            n_notes += grade == IBH_NOTED ? 1 : 0;
         }
     }
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
