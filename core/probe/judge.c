@@ -41,15 +41,15 @@ static gboolean may_stand_in(const IbhProbe *probe, const IbhIp *ip, const IbhLl
     return claims;
 }
 
-/* Takes the stand-ins out of `mine`, the claimants of the hop's address, marks their claims, and returns how many
- * claimants stay. A router with proxy ARP answers for every host on the wire, beside the host itself; the hosts are
- * innocent. So a claimant of the hop's address stands in for others if it also claims
+/* Moves the stand-ins to the end of `mine`, the claimants of the hop's address, marks their claims, and returns how
+ * many other claimants there are. A router with proxy ARP answers for every host on the wire, beside the host itself;
+ * the hosts are innocent. So a claimant of the hop's address stands in for others if it also claims
  * - an address of this host;
  * - or at least two other addresses that each have other claimants, none of which claims the hop's address. One such
  *   address is not enough: a second host may have both addresses of a peer with two NICs, but hardly three addresses.
  * A stand-in only answers, as a proxy does (may_stand_in()): an address that a claimant also claims unasked does not
  * count, and whoever claims the hop's address unasked is no stand-in. If all claimants would be stand-ins, none is. */
-static guint take_out_stand_ins(const IbhProbe *probe, const IbhProbeHop *hop, IbhLladdr *mine, guint n)
+static guint set_stand_ins_apart(const IbhProbe *probe, const IbhProbeHop *hop, IbhLladdr *mine, guint n)
 {
     gboolean stands_in[IBH_PROBE_HOSTS] = {FALSE};
     IbhLladdr theirs[IBH_PROBE_HOSTS];
@@ -81,8 +81,12 @@ static guint take_out_stand_ins(const IbhProbe *probe, const IbhProbeHop *hop, I
             if (claim)
                 claim->stands_in = stands_in[i];
         }
-        if (!stands_in[i])
+        if (!stands_in[i]) {
+            const IbhLladdr stand_in = mine[stay];
+
             mine[stay++] = mine[i];
+            mine[i] = stand_in;
+        }
     }
     return stay;
 }
@@ -98,21 +102,23 @@ static guint take_out_stand_ins(const IbhProbe *probe, const IbhProbeHop *hop, I
 static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
-    guint n = ibh_probe_list_hosts(probe, hop, mine);
+    const guint n_all = ibh_probe_list_hosts(probe, hop, mine);
+    guint n;
     gboolean is_compared = FALSE, claim_together = FALSE, claims_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
 
-    if (n < 2)
+    if (n_all < 2)
         return IBH_CAUSE_NONE;
-    n = take_out_stand_ins(probe, hop, mine, n);
+    n = set_stand_ins_apart(probe, hop, mine, n_all);
     if (n < 2)
         return IBH_PEER_PROXY;
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const IbhProbeHop *other = value;
-        const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs),
-                    shared = count_shared(mine, n, theirs, n_theirs);
+        const guint n_claimants = ibh_probe_list_hosts(probe, other, theirs),
+                    n_theirs = n_claimants - count_shared(mine + n, n_all - n, theirs, n_claimants),
+                    shared = count_shared(mine, n, theirs, n_claimants);
 
         if (other->is_own || ibh_ip_equal(&other->ip, &hop->ip) || !n_theirs)
             continue;

@@ -515,6 +515,36 @@ static void test_proxy_for_peers(void **state)
     check_verdict(&world, "error duplicate-address, error duplicate-address, error duplicate-address", 6);
 }
 
+/* Two hosts (.1 and .2) share virtual addresses (.3 and .4). Beside a proxy, too, nobody says that one host has both.
+ */
+static void test_two_hosts_beside_a_proxy(void **state)
+{
+    (void)state;
+    for (guint with_proxy = 0; with_proxy < 2; with_proxy++) {
+        static const struct {
+            const char *ip;
+            guint8 last;
+        } claims[] = {{"172.16.16.1", 16}, {"172.16.16.2", 17}, {"172.16.16.3", 16},
+                      {"172.16.16.3", 17}, {"172.16.16.4", 16}, {"172.16.16.4", 17}};
+        g_auto(World) world = look_well(HOST, FOUR_PEERS);
+
+        for (guint i = 0; i < world.probe->pairs->len; i++)
+            pair_at(&world, i)->hop->n_claims = 0;
+        for (guint i = 0; i < G_N_ELEMENTS(claims); i++) {
+            answer_arp(&world, 2, claims[i].ip, "172.16.34.1", claims[i].last);
+            if (with_proxy)
+                answer_arp(&world, 2, claims[i].ip, "172.16.34.1", 99);
+        }
+        if (with_proxy)
+            answer_arp(&world, 2, "172.16.34.2", "172.16.34.1", 99);
+        check_verdict(&world,
+                      with_proxy ? "ib1 warning proxy-arp, warning proxy-arp, warning peer-flux" : "warning peer-flux",
+                      with_proxy ? 8 : 4);
+        check_message(&world, with_proxy ? 2 : 0,
+                      "172.16.16.3-.4: 02:00:00:00:00:10, 02:00:00:00:00:11 claim the address: one host mixes");
+    }
+}
+
 /* One peer is enough if the proxy also answers for this host. */
 static void test_proxy_for_all(void **state)
 {
@@ -899,6 +929,7 @@ int main(void)
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
         cmocka_unit_test(test_proxy_for_peers),
+        cmocka_unit_test(test_two_hosts_beside_a_proxy),
         cmocka_unit_test(test_proxy_for_all),
         cmocka_unit_test(test_another_host_on_each_rail),
         cmocka_unit_test(test_unasked_claims),
