@@ -29,7 +29,8 @@
 #define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
 #define DROP BPF_STMT(BPF_RET | BPF_K, 0)
 #define SET(number) BPF_STMT(BPF_LD | BPF_IMM, number)
-#define STORE BPF_STMT(BPF_ST, 0)
+#define STORE_AT(place) BPF_STMT(BPF_ST, place) /* place 0 is for STORE */
+#define STORE STORE_AT(0)
 #define LOAD_STORED BPF_STMT(BPF_LD | BPF_MEM, 0)
 #define FIND(header, type) /* loads the offset of this attribute; 0 if it is not there */                              \
     SET((guint32)sizeof(struct nlmsghdr) + (header)), BPF_STMT(BPF_LDX | BPF_IMM, type),                               \
@@ -107,31 +108,44 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* Passes routes to prefixes that contain this address, which has no subnet, if the number that was stored is not 0. The
- * caller has passed default routes. */
-static void add_host(GArray *code, const IbhPrefix *host)
+/* If the number that was stored is not 0, passes routes to prefixes that contain an address of this family that has no
+ * subnet. The caller has passed default routes. Such a program has to be short, because net.core.optmem_max may be
+ * small: so all addresses share the mask and the words of the route's prefix. */
+static void add_hosts(GArray *code, const IbhFocus *focus, int family)
 {
-    const guint words = host->length / 32;
-    const guint end = code->len + 2 + 16 * words + 3; /* after what this function adds */
+    const guint words = family == AF_INET ? 1 : 4;
+    const guint masks = 1, prefix = masks + words; /* where they are stored */
+    g_autoptr(GArray) part = IBH_NEW_ARRAY(struct sock_filter);
+    guint before;
 
-    ADD(code, LOAD(BPF_B, ROUTE(rtm_family)));
-    ADD(code, IF((guint32)host->ip.family, 0, TO(end, code)));
-    for (guint i = 0; i < words; i++) {
-        guint32 word;
+    for (guint i = 0; i < words; i++)
+        ADD(part, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF_AT_LEAST(32 * (i + 1), 7, 0), IF_AT_LEAST(32 * i + 1, 0, 8),
+            BPF_STMT(BPF_ALU | BPF_NEG, 0), BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 32 * (i + 1)),
+            BPF_STMT(BPF_MISC | BPF_TAX, 0), SET(G_MAXUINT32), BPF_STMT(BPF_ALU | BPF_LSH | BPF_X, 0), SKIP(3),
+            SET(G_MAXUINT32), SKIP(1), SET(0), STORE_AT(masks + i));
+    ADD(part, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
+    for (guint i = 0; i < words; i++)
+        ADD(part, LOAD_WORD(i), STORE_AT(prefix + i));
+    before = part->len;
+    IBH_EACH (const IbhPrefix, host, focus->subnets) {
+        const guint end = part->len + 5 * words + 1; /* after what this turn adds */
 
-        memcpy(&word, host->ip.bytes + 4 * i, sizeof word);
-        /* Each word that has a bit of the prefix must be equal to the word of the address in the bits of the prefix. So
-         * shift the bits behind the prefix out. */
-        ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)));
-        ADD(code, IF_AT_LEAST(32 * i + 1, 0, TO(end - 3, code)));
-        ADD(code, IF_AT_LEAST(32 * (i + 1), 0, 1), SET(32 * (i + 1)), BPF_STMT(BPF_ALU | BPF_NEG, 0),
-            BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 32 * (i + 1)), BPF_STMT(BPF_ST, 1));
-        ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE, LOAD_WORD(i),
-            BPF_STMT(BPF_ALU | BPF_XOR | BPF_K, g_ntohl(word)), BPF_STMT(BPF_LDX | BPF_MEM, 1),
-            BPF_STMT(BPF_ALU | BPF_RSH | BPF_X, 0));
-        ADD(code, IF(0, 0, TO(end, code)));
+        if (host->ip.family != family || host->length != ibh_ip_bits(&host->ip))
+            continue;
+        for (guint i = 0; i < words; i++) {
+            guint32 word;
+
+            memcpy(&word, host->ip.bytes + 4 * i, sizeof word);
+            ADD(part, SET(g_ntohl(word)), BPF_STMT(BPF_LDX | BPF_MEM, masks + i),
+                BPF_STMT(BPF_ALU | BPF_AND | BPF_X, 0), BPF_STMT(BPF_LDX | BPF_MEM, prefix + i));
+            ADD(part, BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 0, TO(end, part)));
+        }
+        ADD(part, PASS);
     }
-    ADD(code, LOAD_STORED, IF(0, 1, 0), PASS);
+    if (part->len == before)
+        return;
+    ADD(code, LOAD_STORED, IF(0, 2, 0), LOAD(BPF_B, ROUTE(rtm_family)), IF((guint32)family, 1, 0), SKIP(part->len));
+    g_array_append_vals(code, part->data, part->len);
 }
 
 /* Of every table, passes routes of protocol kernel (for example connected routes and ours), and local routes (this host
@@ -163,10 +177,8 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
     add_guard(code, RTA_OIF, FALSE, 2);
     ADD(code, SET(1), STORE);
-    IBH_EACH (const IbhPrefix, subnet, focus->subnets) {
-        if (subnet->length == ibh_ip_bits(&subnet->ip))
-            add_host(code, subnet);
-    }
+    add_hosts(code, focus, AF_INET);
+    add_hosts(code, focus, AF_INET6);
     ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
     IBH_EACH (const IbhPrefix, subnet, focus->subnets)
         add_subnet(code, subnet);
