@@ -107,9 +107,11 @@ rails=$1"
 counted 2 0 ""
 counted 1 0 "info 2 RDMA ports have a rail, more than rails=1 says"
 counted 3 1 "error 2 RDMA ports have a rail, expected 3 (rails=); without one: 1 port is not there"
-# Where /proc shows process 1 to a group alone, root sees it by a capability that a run gives up.
+# Where /proc shows process 1 to a group alone, root sees it by a capability that a run gives up, also as a service.
+bounding=$(sed -n 's/^CapabilityBoundingSet=//p' "$top/packaging/systemd/ib-hook-watch.service" | sed 's/CAP_/+/g; s/ /,/g')
+expect_contains "the service has a bounding set" "+NET_ADMIN" "$bounding"
 # shellcheck disable=SC2016 # for the inner shell
-through=(sh -c 'mount -o remount,hidepid=2,gid=12345 /proc && "$@"; exit $?' sh)
+through=(bash -c 'mount -o remount,hidepid=2,gid=12345 /proc && setpriv --bounding-set "-all,$1" "${@:2}"; exit $?' sh "${bounding,,}")
 counted 3 1 "error 2 RDMA ports have a rail, expected 3 (rails=); without one: 1 port is not there"
 through=()
 ip -n B link add link ib1 name ib1v type macvlan mode bridge
