@@ -52,8 +52,8 @@ IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, Ib
 
 char *ibh_config_apply_advice(const IbhState *state, const char *option)
 {
-    return g_strdup_printf(state->kept->len ? "an --apply was not confirmed, so correct it, then: sudo ib-hook "
-                                              "%s--apply --confirm 60"
+    return g_strdup_printf(state->kept->len ? "correct the configuration first (its trial was not confirmed), "
+                                              "and try it: sudo ib-hook %s--apply --confirm 60"
                                             : "sudo ib-hook %s--apply",
                            option);
 }

@@ -193,7 +193,7 @@ back || fail "--apply ends the hold" "$(state C)"
 # --watch runs all the time; only one interface is tried.
 journal_start # with a trial taken back, it says there that the files are not in force
 watch_start C
-cure="the configuration in /etc/ib-hook is not in force%s an --apply was not confirmed, so correct it, then: sudo ib-hook --apply --confirm 60"
+cure="the configuration in /etc/ib-hook is not in force%s correct the configuration first (its trial was not confirmed), and try it: sudo ib-hook --apply --confirm 60"
 for options in "" "--iface ib1"; do
     from=$(($(journal_lines) + 1))
     # shellcheck disable=SC2086 # words

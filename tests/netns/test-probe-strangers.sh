@@ -147,7 +147,7 @@ ip -n C route replace 172.16.34.0/24 via 192.0.2.2
 forget A B
 probe 1
 expect_equal "a proxy beside the peers accuses none" "warning proxy-arp ib0+ib1, warning proxy-arp" "$(codes | sed 's/ *$//')"
-expect_contains "it is told of all peers at once" "172.16.34.1-.2: $(mac C 3) answers ARP, too, as it does for other hosts: a proxy" "$(messages)"
+expect_contains "it is told of all peers at once" "172.16.34.1-.2: ARP answers come from $(mac C 3), too, as for other hosts: a proxy" "$(messages)"
 expect_equal "who is to blame" "$(mac C 3)" "$(json '.findings[].owner // empty')"
 new_host D
 add_nic D eth0 4 172.16.34.2/16

@@ -506,7 +506,7 @@ static void test_proxy_for_peers(void **state)
     check_verdict(&world, "error duplicate-address, error duplicate-address", 4); /* nor of two */
     answer_arp(&world, 3, "172.16.16.3", "172.16.34.2", 99);
     check_verdict(&world, "warning proxy-arp", 6);
-    check_message(&world, 0, "172.16.16.1-.3: 02:00:00:00:00:63");
+    check_message(&world, 0, "172.16.16.1-.3: ARP answers come from 02:00:00:00:00:63");
     assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->owner, "02:00:00:00:00:63");
     answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 98);
     check_verdict(&world, "warning proxy-arp, error duplicate-address", 6);
