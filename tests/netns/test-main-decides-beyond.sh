@@ -31,8 +31,7 @@ ways() { # how B reaches what is beyond from each of its addresses: NIC, gateway
     done >>$work/ways
     ip -n B -o -force -batch $work/ways 2>$work/no-ways |
         sed -E 's/ (uid|table|proto|metric|pref|hoplimit|nhid|src) [^ ]*//g; s/ onlink//; s/ *\\.*//; s/ *$//' || true
-    cat $work/no-ways # by the lines of the commands
-
+    cat $work/no-ways # failures, with the numbers of their lines
 }
 
 beyond_in() { # TABLE: our routes there beyond the subnets, as "PREFIX GATEWAY"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How long a deleted rule is away: at most five times as long as one process `ip rule add` takes, in the same run (medians of
 # 15). It is repaired at once also while others' events come without an end: for those, --watch waits longer and longer, up to
-# half a second. And how long until --watch says that a link is back.
+# half a second. And how long until --watch says that a link is back, and until a NIC that a pod gives back is a rail again.
 . "$(dirname "$0")/../netns/lib.sh"
 
 make_hosts 4 B # in turn, or it is a fight
@@ -74,4 +74,17 @@ returns 1 "is back"
 ip -n wire link set B.1 down
 ip -n B address flush dev ib1 scope global
 returns 2 "has a link, but no address"
+
+# A NIC comes home from a pod with its address.
+ip netns add pod
+stands() { own_rules B | grep -q 172.16.34.4; }
+gone() { ! stands; }
+ip -n B link set ib3 netns pod
+wait_until 5 gone
+ip -n pod link set ib3 netns B
+ip -n B link set ib3 up
+ip -n B address add 172.16.34.4/16 dev ib3
+start=$(now)
+wait_until 5 stands
+expect_at_least "us until the pod's NIC is a rail again" $(($(now) - start)) 1000000
 watch_stop
