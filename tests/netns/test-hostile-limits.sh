@@ -106,7 +106,7 @@ fresh "findings on a full disk"
 : >$work/probes
 hook B --apply >/dev/null
 for files in {6..16}; do
-    run prlimit --nofile=$files "$IB_HOOK" --probe 172.16.16.1 --count 1
+    run prlimit --nofile="$files" "$IB_HOOK" --probe 172.16.16.1 --count 1
     cat $work/said >>$work/probes
 done
 expect_contains "--probe names the limit" "--probe cannot open a packet socket: Too many open files: raise the limit" "$(<$work/probes)"

@@ -38,7 +38,7 @@ before=$(state B)
 if strace -o /dev/null true 2>/dev/null; then
     lost=0
     for i in $(seq 300); do
-        on B strace -o /dev/null -e inject=recvmsg:error=ENOBUFS:when=$i -e inject=socket:error=EMFILE:when=2+ \
+        on B strace -o /dev/null -e inject=recvmsg:error=ENOBUFS:when="$i" -e inject=socket:error=EMFILE:when=2+ \
             "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>$work/err && break
         if grep -q "route-add failed" $work/err; then
             lost=$((lost + 1))
