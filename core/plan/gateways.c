@@ -243,8 +243,11 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
             /* A rail without an address of the prefix's family may still get one. */
             if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, remote->prefix.ip.family))
                 continue;
-            IBH_EACH (const IbhRoute, outer, nic->routes) /* as add_pairs() in want.c counts */
-                level += outer->table == nic->table && ibh_prefix_is_inside(&remote->prefix, &outer->dst) ? 1 : 0;
+            /* The prefixes around this one have a pair for each address: that of the deepest one tells the level. */
+            IBH_EACH (const IbhPair, outer, nic->pairs) {
+                if (ibh_prefix_is_inside(&remote->prefix, &outer->to))
+                    level = MAX(level, outer->level + 1);
+            }
             if (remote->via.family != AF_UNSPEC && !is_reachable(nic, &remote->via))
                 problem =
                     g_strdup_printf("the gateway %s is in no subnet of %s; name one that is (IPv6: or is in fe80::/10)",
