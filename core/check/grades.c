@@ -113,7 +113,8 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
      * for a part of the subnet. Other routes that are not unicast are wrong. */
     if (route->type != RTN_UNICAST) {
         const gboolean is_address = route->protocol == RTPROT_KERNEL && route->dst.length == bits;
-        const gboolean is_part = near && route->dst.length > near->subnet.length && ibh_trace_is_same_way(got, ideal);
+        const gboolean is_part = near && route->dst.length > near->subnet.length && route->dst.length < bits &&
+                                 ibh_trace_is_same_way(got, ideal);
 
         return route->type == RTN_LOCAL && (is_address || is_part) ? IBH_NOTED : IBH_WRONG;
     }
@@ -125,14 +126,14 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
      * length link_length) through another NIC. */
     if (question->link_length && route->dst.length <= question->link_length)
         return IBH_WRONG;
+    /* No answers arrive through a port of a bridge or bond: the master takes them. */
     through = ibh_rails_nic(check->rails, route->ifindex);
+    if (through && through->link->master && !ibh_link_is_in_vrf(check->rails->snapshot, through->link))
+        return IBH_DOUBTFUL;
     /* Outside of the NIC's subnets, a route of main with a longer prefix rightly wins over remote= and over the rail's
-     * default, whatever NIC it leads through. But no answers arrive through a port of a bridge or bond, which takes
-     * them. */
+     * default, whatever NIC it leads through. */
     if (!near && !question->link_length)
-        return through && through->link->master && !ibh_link_is_in_vrf(check->rails->snapshot, through->link)
-                   ? IBH_DOUBTFUL
-                   : IBH_NOTED;
+        return IBH_NOTED;
     if (route->hops) /* a multipath route: at least some packets leave through another NIC */
         return IBH_DOUBTFUL;
     /* We only note a route through a NIC that is not a rail, and a route via a gateway: probably, somebody set the

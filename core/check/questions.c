@@ -208,7 +208,7 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
 
     if (!ibh_nic_find_gateway(nic, world.ip.family, &gateway))
         return;
-    if (first < end && !first->prefix.length)
+    if (first < end && !first->prefix.length && ibh_ip_is_unicast(&first->host))
         ask_piece(check, nic, address, first, 0);
     IBH_EACH_ROUTE (route, check) {
         const IbhLookup packet = {.from = address->local, .to = route->dst.ip};

@@ -429,6 +429,10 @@ static const Case CASES[] = {
     {"so is a NIC of a bridge that is no RDMA NIC", RAILS "ip link add br9 up type bridge\n"
      "nic ib4 master br9\nip address add 172.16.34.5/16 dev ib4\nconfig [interface ib4] manage=yes\n", NULL,
      "error address-unusable ib4"},
+    {"a part of the subnet leads to a port of a bridge", RAILS "ip link add br9 up type bridge\n"
+     "nic eth4 master br9\nip address add 172.16.99.1/24 dev eth4\n", NULL, "warning foreign-route ib0+ib1"},
+    {"a neighbour as a local route of main", RAILS "ip route add local 172.16.0.9/32 dev lo table main\n", NULL,
+     "error foreign-route ib0+ib1"},
     {"a part of remote= leads to a port of a bridge", RAILS "ip link add br9 up type bridge\n"
      "nic eth4 master br9\nip address add 10.1.0.1/24 dev eth4\n"
      "config [interface ib1] remote=10.0.0.0/8 via 172.16.0.1\n"
