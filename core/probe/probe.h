@@ -71,7 +71,7 @@ typedef struct {
     gboolean proxy;     /* all claims may be those of a proxy; see ibh_probe_take_claim() */
     gboolean replied;   /* a pair's last reply (IbhProbePair.sender) came from the hardware address */
     gboolean stands_in; /* beside the host that has the IP address, the hardware address answers for it as a proxy does;
-                           see take_out_stand_ins() (judge.c) */
+                           see set_stand_ins_apart() (judge.c) */
 } IbhProbeClaim;
 
 /* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims that claims.c

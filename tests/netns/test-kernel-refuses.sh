@@ -48,6 +48,7 @@ if strace -o /dev/null true 2>/dev/null; then
         fi
         hook B --undo >/dev/null
     done
+    [ "$i" -lt 300 ] || fail "--apply succeeds once no answer is lost" "$(<$work/err)"
     [ $lost -gt 0 ] || fail "answers to changes were lost"
     hook B --undo >/dev/null
 fi
