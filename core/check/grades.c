@@ -73,13 +73,27 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
     return IBH_RIGHT;
 }
 
+/* Grades a packet whose route is not unicast. --check also asks about addresses of this host that are on no rail, such
+ * as those on lo (cut_world() in pieces.c). Such an address may belong to a service, so we note the kernel's own route
+ * to the address, and AnyIP for a part of the subnet. Other routes that are not unicast are wrong. `ideal` and `near`:
+ * see grade_through_own_nic(). */
+static IbhGrade grade_not_unicast(const IbhQuestion *question, const IbhTrace *ideal, const IbhAddress *near)
+{
+    const IbhRoute *route = question->got.route;
+    const guint bits = ibh_ip_bits(&question->lookup.to);
+    const gboolean is_address = route->protocol == RTPROT_KERNEL && route->dst.length == bits;
+    const gboolean is_part = near && route->dst.length > near->subnet.length && route->dst.length < bits &&
+                             ibh_trace_is_same_way(&question->got, ideal);
+
+    return route->type == RTN_LOCAL && (is_address || is_part) ? IBH_NOTED : IBH_WRONG;
+}
+
 /* Grades a packet from a rail's address to another host. `ideal` and `near`: see grade_through_own_nic(). */
 static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
     const IbhTrace *got = &question->got;
     const IbhRoute *route = got->route;
-    const guint bits = ibh_ip_bits(&question->lookup.to);
     gboolean has_gateway_inside;
     const IbhNic *through;
 
@@ -108,16 +122,8 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     }
     if (got->refused)
         return IBH_WRONG;
-    /* --check also asks about addresses of this host that are on no rail, such as those on lo (cut_world() in
-     * pieces.c). Such an address may belong to a service, so we note the kernel's own route to the address, and AnyIP
-     * for a part of the subnet. Other routes that are not unicast are wrong. */
-    if (route->type != RTN_UNICAST) {
-        const gboolean is_address = route->protocol == RTPROT_KERNEL && route->dst.length == bits;
-        const gboolean is_part = near && route->dst.length > near->subnet.length && route->dst.length < bits &&
-                                 ibh_trace_is_same_way(got, ideal);
-
-        return route->type == RTN_LOCAL && (is_address || is_part) ? IBH_NOTED : IBH_WRONG;
-    }
+    if (route->type != RTN_UNICAST)
+        return grade_not_unicast(question, ideal, near);
     if (ibh_route_leads_through(route, question->nic->link->ifindex))
         return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal)) /* not through its own NIC alone, and not the ideal way */

@@ -13,6 +13,32 @@
 
 #define CACHED_MAX 256 /* the most cached routes that we keep: each adds questions, and may have a finding */
 
+/* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
+ * snapshot has. */
+static gboolean look_into_tables(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
+{
+    static const int always_read[] = {IBH_TABLE_MAIN, IBH_TABLE_LOCAL};
+    g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
+
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        const int table = (int)rule->table;
+
+        if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->action != FR_ACT_TO_TBL)
+            continue;
+        if (table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(rails, rule->table) &&
+            !ibh_numbers_have(tables, table))
+            g_array_append_val(tables, table);
+    }
+    g_array_append_vals(tables, always_read, G_N_ELEMENTS(always_read));
+    IBH_EACH (const int, table, tables) {
+        const IbhRouteFilter filter = {.table = (guint32)*table};
+
+        if (!ibh_netlink_read_routes(netlink, &filter, facts->routes, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* TRUE if this cached route can lead packets of a rail through another NIC. The route has to be to a host in the rail's
  * subnets or remote=, or to any host if gateway= is neither none nor auto. `of` has the rails (IbhRails). */
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
@@ -44,32 +70,6 @@ static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetli
     if (is_needed && !ibh_netlink_read_routes(netlink, &filter, routes, error))
         return FALSE;
     g_array_append_vals(facts->routes, routes->data, MIN(routes->len, CACHED_MAX));
-    return TRUE;
-}
-
-/* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
- * snapshot has. */
-static gboolean look_into_tables(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
-{
-    static const int always_read[] = {IBH_TABLE_MAIN, IBH_TABLE_LOCAL};
-    g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
-
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        const int table = (int)rule->table;
-
-        if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->action != FR_ACT_TO_TBL)
-            continue;
-        if (table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(rails, rule->table) &&
-            !ibh_numbers_have(tables, table))
-            g_array_append_val(tables, table);
-    }
-    g_array_append_vals(tables, always_read, G_N_ELEMENTS(always_read));
-    IBH_EACH (const int, table, tables) {
-        const IbhRouteFilter filter = {.table = (guint32)*table};
-
-        if (!ibh_netlink_read_routes(netlink, &filter, facts->routes, error))
-            return FALSE;
-    }
     return TRUE;
 }
 

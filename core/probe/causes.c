@@ -146,8 +146,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_PEER_PROXY] =
         {IBH_STAGE_ANSWER, PEER_WARNING, "proxy-arp",
          "ARP answers come from {stand ins}, too, as for other hosts: a proxy, so packets may go there; or a second "
-         "host "
-         "with all of these addresses, or a NIC that answers for others of its host",
+         "host with all of these addresses, or a NIC that answers for others of its host",
          "find {stand ins} (the switches' tables of hardware addresses): proxy_arp off there, or take the addresses "
          "away",
          .owner = "{stand ins}"},

@@ -230,9 +230,8 @@ static IbhCause find_entry(const IbhProbePair *pair)
         return IBH_ENTRY_WRONG;
     /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the next hop when the entry
      * expires. Fixed entries, and entries on a link without ARP, do not expire. Silence proves nothing if --probe
-     * missed packets, or if no question was sent. Nor does it in IPv6: once an echo has come back, --probe does not
-     * ask.
-     */
+     * missed packets, or if no question was sent. Nor does it in IPv6: after an echo has come back, --probe asks no
+     * more. */
     if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !hop->questions || !pair->received)
         return IBH_CAUSE_NONE;
     return hop->lladdr.len && !hop->fixed && !(hop->link->flags & IFF_NOARP) ? IBH_ENTRY_UNANSWERED : IBH_CAUSE_NONE;

@@ -254,8 +254,7 @@ static gboolean is_told_on_wire(const IbhProbe *probe, const IbhNic *nic, const 
  * sends no echoes to this host's own addresses (for example a VIP on lo), so they get no pairs. But another host may
  * have the same address, and --probe asks who else has each of its sources. So each of this host's addresses becomes a
  * source of the first rail that has a subnet with the address; if a rail serves the address, only of this rail. If
- * there is no such rail, or if the rail is silent about the address (is_told_on_wire()), the address becomes no source.
- */
+ * there is no such rail, or if the rail is silent about the address (is_told_on_wire()), there is no source. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
