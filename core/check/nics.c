@@ -7,13 +7,13 @@
 
 #include <sys/socket.h>
 
-/* The value of arp_ignore with which a NIC answers no request. With 0, and with any other value above 2, a NIC also
- * answers for addresses of other NICs. */
+/* The value of arp_ignore with which a NIC answers no request. With 0, 3 to 7, and values above 8, a NIC also answers
+ * for addresses of other NICs. */
 #define ANSWERS_NOTHING 8
 
 /* TRUE if the rail has an IPv4 address, and its own arp_ignore makes it answer no request. The kernel uses the larger
- * value, that of the NIC or that of conf/all. So FALSE if the value of conf/all is not smaller: then
- * ibh_rail_has_value_of_all() finds what is wrong. */
+ * of two values, that of the NIC and that of conf/all. FALSE if the value of conf/all is as large or larger: then
+ * ibh_rail_has_value_of_all() judges that value. */
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
     const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];

@@ -56,28 +56,28 @@ gboolean ibh_place_is_taken(IbhSubject *about)
 /* What is wrong with a NIC and its packets. A fault is an operation that ibh_check_judge_ours() counts. */
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
-    const IbhOp *first;        /* the most important fault of this NIC; for the host, the most important fault that
+    const IbhOp *fault;        /* the most important fault of this NIC; for the host, the most important fault that
                                   belongs to no NIC or, if each belongs to a NIC, the plan's first fault; NULL: none */
-    const IbhQuestion *packet; /* the first question about an outgoing packet in the family of `first`; NULL: none */
+    const IbhQuestion *packet; /* the first question about an outgoing packet in the family of `fault`; NULL: none */
     const IbhQuestion *astray; /* the first packet that goes astray and has right_when_repaired; NULL: none */
     gboolean is_right;         /* there are questions, and none of their packets goes wrong; and each packet with a
                                   source address has the way and the metrics that it would have after --apply */
 } Hit;
 
-/* Returns what the faults (`wrong`: IbhOp *) and the questions say about a NIC (NULL: about the host). If the NIC has
+/* Returns what `faults` (IbhOp *) and the questions say about a NIC (NULL: about the host). If the NIC has
  * no fault, sets no member but `nic`. */
-static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
+static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray *faults)
 {
     Hit hit = {.nic = nic};
     gboolean is_asked = FALSE, is_wrong = FALSE;
 
-    IBH_EACH_POINTER (const IbhOp, op, wrong) {
-        if (op->ifindex == (nic ? nic->link->ifindex : 0) && (!hit.first || op->type < hit.first->type))
-            hit.first = op;
+    IBH_EACH_POINTER (const IbhOp, op, faults) {
+        if (op->ifindex == (nic ? nic->link->ifindex : 0) && (!hit.fault || op->type < hit.fault->type))
+            hit.fault = op;
     }
-    if (!hit.first && !nic && wrong->len)
-        hit.first = wrong->pdata[0];
-    if (!hit.first)
+    if (!hit.fault && !nic && faults->len)
+        hit.fault = faults->pdata[0];
+    if (!hit.fault)
         return hit;
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const gboolean is_unbound = question->kind == IBH_ASK_UNBOUND,
@@ -91,7 +91,7 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
         is_wrong |= question->grade > IBH_NOTED || question->right_when_repaired ||
                     (!is_unbound && !ibh_trace_is_same_answer(&question->got, &repaired));
         if (!hit.packet && question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) &&
-            question->lookup.to.family == hit.first->unit.family)
+            question->lookup.to.family == hit.fault->unit.family)
             hit.packet = question;
         if (!hit.astray && question->right_when_repaired && ibh_question_goes_astray(question))
             hit.astray = question;
@@ -113,9 +113,9 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
  * counts as new if a fault adds or replaces a route of ours with the same prefix and gateway; the first such fault
  * decides. But a default route that D lacks is not new if our rules lead to D already: then D had a copy of the route,
  * and somebody deleted the copy. */
-static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic, int family)
+static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *faults, const IbhNic *nic, int family)
 {
-    IBH_EACH_POINTER (const IbhOp, op, wrong) {
+    IBH_EACH_POINTER (const IbhOp, op, faults) {
         if ((op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE) || op->ifindex != nic->link->ifindex ||
             op->unit.family != family || !op->route.gateway.family)
             continue;
@@ -141,7 +141,7 @@ static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
 
 /* Says that the NIC's first address of this family lacks a default route of its own; NULL if the NIC has no such
  * address. If main has a new default route, and no packet goes astray, say_hit() takes this text in place of the way of
- * Hit.packet: that packet may go to the NIC's own subnet, and would not show what is wrong. */
+ * Hit.packet: that packet may be for the NIC's own subnet, which needs no default route. */
 static char *say_no_default(const IbhNic *nic, int family)
 {
     char ip[IBH_IP_STRLEN];
@@ -161,9 +161,9 @@ static gboolean leaves_rightly(const IbhQuestion *packet)
     return route && route->type == RTN_UNICAST && !packet->got.refused && !ibh_question_goes_astray(packet);
 }
 
-/* Returns a text about Hit.first, which the caller frees. If a rule or route of ours is missing or was altered, the
+/* Returns a text about Hit.fault, which the caller frees. If a rule or route of ours is missing or was altered, the
  * text says what happens to the packets (`way`, if a packet shows this), and why (`state`). */
-static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
+static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *faults)
 {
     static const char *const effects[] = {
         [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
@@ -171,27 +171,27 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
         [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
         [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
     };
-    const IbhOp *first = hit->first;
-    const IbhRoute *new_route = hit->nic ? find_new_route(check, wrong, hit->nic, first->unit.family) : NULL;
+    const IbhOp *fault = hit->fault;
+    const IbhRoute *new_route = hit->nic ? find_new_route(check, faults, hit->nic, fault->unit.family) : NULL;
     const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
     const gboolean lacks_default = new_route && !new_route->dst.length && !hit->astray;
-    g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(first);
+    g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(fault);
     g_autoptr(GString) state = g_string_new(NULL);
     const char *chance = "";
     char dst[IBH_PREFIX_STRLEN];
 
-    if (first->type == IBH_OP_SYSCTL_SET) {
+    if (fault->type == IBH_OP_SYSCTL_SET) {
         /* rp_filter has its effect (`effects`) if it is strict (1); an ARP value has its effect if it is too low. */
-        const gboolean has_effect = first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to;
+        const gboolean has_effect = fault->key == IBH_SYSCTL_RP_FILTER ? fault->from == 1 : fault->from < fault->to;
 
         return g_strdup_printf("it %s: %s=%d instead of %d",
-                               has_effect ? effects[first->key] : "does not have the value that it should",
-                               ibh_sysctl_name(first->key), first->from, first->to);
+                               has_effect ? effects[fault->key] : "does not have the value that it should",
+                               ibh_sysctl_name(fault->key), fault->from, fault->to);
     }
-    if (ibh_op_removes(first->type)) {
-        g_autofree char *why = ibh_op_why(check->rails, first);
+    if (ibh_op_removes(fault->type)) {
+        g_autofree char *why = ibh_op_why(check->rails, fault);
 
-        /* If no NIC says whose rule or route is left over, the command identifies the rule or route. */
+        /* If the rule or route belongs to no NIC, only the command tells which rule or route it is. */
         return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
                                         : "an old rule or route of ib-hook is left over: %s (%s)",
                                why, command);
@@ -204,17 +204,17 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     } else if (new_route) {
         text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = new_route});
         g_string_append_printf(state, "the main table has a new %s", text);
-    } else if (first->type == IBH_OP_RULE_ADD) {
-        g_string_append_printf(state, "ib-hook's rule %u", first->rule.priority);
+    } else if (fault->type == IBH_OP_RULE_ADD) {
+        g_string_append_printf(state, "ib-hook's rule %u", fault->rule.priority);
         if (!hit->nic)
-            ibh_table_put(state, "lookup", first->rule.table);
+            ibh_table_put(state, "lookup", fault->rule.table);
         g_string_append(state, " is missing");
     } else {
-        g_string_append_printf(state, "ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
-                               first->route.table, first->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
+        g_string_append_printf(state, "ib-hook's route to %s in table %u %s", ibh_prefix_format(&fault->route.dst, dst),
+                               fault->route.table, fault->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
     }
     if (lacks_default)
-        way = say_no_default(hit->nic, first->unit.family);
+        way = say_no_default(hit->nic, fault->unit.family);
     else if (packet)
         way = ibh_question_way_text(check, packet);
     return way ? g_strconcat(way, chance, ": ", state->str, NULL) : g_strdup(state->str);
@@ -233,7 +233,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
-    g_autoptr(GPtrArray) wrong = g_ptr_array_new();
+    g_autoptr(GPtrArray) faults = g_ptr_array_new();
     g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit);
     g_autoptr(GString) options = g_string_new(NULL);
     g_autofree char *said = NULL;
@@ -251,18 +251,18 @@ void ibh_check_judge_ours(IbhSubject *about)
         if (ibh_op_what(op) == IBH_PEERS || is_no_fault(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
             continue;
         is_of_host |= !nic;
-        g_ptr_array_add(wrong, (gpointer)(guintptr)op);
+        g_ptr_array_add(faults, (gpointer)(guintptr)op);
         type = MIN(type, op->type);
     }
-    if (!wrong->len)
+    if (!faults->len)
         return;
-    worst = look_at_nic(check, NULL, wrong); /* the host, unless a NIC has a fault */
+    worst = look_at_nic(check, NULL, faults); /* the host, unless a NIC has a fault */
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics)
         has_held |= nic->status == IBH_NIC_HELD;
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const Hit hit = look_at_nic(check, nic, wrong);
+        const Hit hit = look_at_nic(check, nic, faults);
 
-        if (!hit.first)
+        if (!hit.fault)
             continue;
         g_array_append_val(hits, hit);
         if (has_held && !is_of_host) {
@@ -274,8 +274,8 @@ void ibh_check_judge_ours(IbhSubject *about)
         if (!worst.nic || (hit.astray && !worst.astray))
             worst = hit;
     }
-    said = say_hit(check, &worst, wrong);
-    ibh_subject_say(about, "said=%s\nn=%u\ns=%s\napply=%s%s", said, wrong->len, wrong->len == 1 ? "" : "s",
+    said = say_hit(check, &worst, faults);
+    ibh_subject_say(about, "said=%s\nn=%u\ns=%s\napply=%s%s", said, faults->len, faults->len == 1 ? "" : "s",
                     has_held && is_of_host ? "sudo ib-hook --apply, which also ends the hold of each NIC"
                                            : "$ ib-hook --apply",
                     options->str);
@@ -284,7 +284,7 @@ void ibh_check_judge_ours(IbhSubject *about)
     IBH_EACH (const Hit, hit, hits) {
         const char *iface = hit->nic->link->name;
 
-        ibh_finding_add_text(finding, iface, hit->is_right ? IBH_WARNING : IBH_ERROR, say_hit(check, hit, wrong));
+        ibh_finding_add_text(finding, iface, hit->is_right ? IBH_WARNING : IBH_ERROR, say_hit(check, hit, faults));
         if (hit->astray)
             ibh_finding_set_astray(finding, iface);
     }

@@ -121,7 +121,7 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint req
     const IbhRule *rule;
     g_autofree char *class = NULL;
     gboolean is_ours;
-    guint like; /* the representative of the class, + 1; 0: the class is new */
+    guint found; /* the representative of the class, + 1; 0: the class is new */
 
     question.got = ibh_fib_walk(check->actual, &question.lookup);
     rule = question.got.rule;
@@ -131,13 +131,13 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint req
                             question.lookup.to.family, question.lookup.bound, is_ours ? NULL : (gconstpointer)rule,
                             is_ours ? rule->priority : 0, is_ours ? rule->table : 0, (gconstpointer)question.got.jump,
                             (gconstpointer)question.got.route, question.got.unknown, request);
-    like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
-    question.asked = !like;
-    question.representative = like ? like - 1 : check->questions->len;
+    found = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
+    question.asked = !found;
+    question.representative = found ? found - 1 : check->questions->len;
     question.lookup.neutral = check->neutral;
     /* For packets of these kinds, find_answer() (verdict.c) needs the table and the prefix of the kernel's route. */
     question.lookup.match = question.kind == IBH_ASK_LEAVES || question.kind == IBH_ASK_UNBOUND;
-    if (!like)
+    if (!found)
         g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.representative + 1));
     g_array_append_val(check->questions, question);
     return question;
@@ -282,13 +282,13 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* Sets asks_bound, has_rule_before_local, has_source_routes6 and neutral, as foreign rules and routes require. In IPv4,
- * the kernel ignores routes through other NICs for a packet of a bound socket, so such a packet may meet an error route
- * that other packets do not meet. */
+/* Sets asks_bound, has_rule_before_local, has_source_routes6 and neutral, as foreign rules and routes require. For a
+ * packet of a bound socket, IPv4 ignores routes through other NICs. So such a packet may meet an error route that other
+ * packets do not meet. */
 static void note_foreign_rules_and_routes(IbhCheck *check)
 {
-    static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP,
-                                       IPPROTO_UDP}; /* the kernel accepts no other in a look-up of IPv4 */
+    /* In an IPv4 look-up, the kernel accepts no other protocols. */
+    static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP};
     gboolean has_local_rule[2] = {FALSE, FALSE};
     guint named[256] = {0};
 

@@ -47,12 +47,12 @@ static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const 
     guint all = 0, alike = 0;
 
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        IBH_EACH_POINTER (const IbhAddress, its, other->served) {
+        IBH_EACH_POINTER (const IbhAddress, counted, other->served) {
             if (other->status != IBH_NIC_RAIL || other->link->type != nic->link->type ||
-                its->subnet.length < wide->length || !ibh_prefix_contains(wide, &its->local))
+                counted->subnet.length < wide->length || !ibh_prefix_contains(wide, &counted->local))
                 continue;
             all++;
-            alike += its->subnet.length == address->subnet.length ? 1 : 0;
+            alike += counted->subnet.length == address->subnet.length ? 1 : 0;
         }
     }
     return 2 * alike > all ? address->subnet.length : wide->length;
@@ -95,9 +95,9 @@ gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 }
 
 /* TRUE if the address has a subnet, but the other rail has a wider one around it; has_other_length() lists the
- * exceptions. Also FALSE if the subnet of the address has at most four addresses: then it is that of a cable with two
- * ends, and may be smaller than the other rail's. All rails that cannot reach the rest of the same wider subnet share
- * one finding. */
+ * exceptions. Also FALSE if the subnet of the address has at most four addresses: such a subnet belongs to a cable with
+ * two ends, and may be smaller than the other rail's. All rails that cannot reach the rest of the same wider subnet
+ * share one finding. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable_or_host = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
@@ -118,10 +118,10 @@ static gboolean may_share_mac(const IbhLink *link)
  * about->address. */
 gboolean ibh_pair_has_one_mac(IbhSubject *about)
 {
-    const IbhLink *link = about->nic->link, *its = about->other->link;
+    const IbhLink *link = about->nic->link, *other_link = about->other->link;
     const guint8 *mac = link->lladdr;
 
-    if (may_share_mac(link) || may_share_mac(its) || !ibh_link_has_lladdr(its, mac, 6))
+    if (may_share_mac(link) || may_share_mac(other_link) || !ibh_link_has_lladdr(other_link, mac, 6))
         return FALSE;
     ibh_subject_say(about, "mac=%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
     return !ibh_address_is_host(about->address) && ibh_nic_serves_subnet(about->other, &about->address->subnet);
@@ -144,13 +144,13 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
  * wire may not carry packets as large as `mtu`, so the remedy is advice. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
-    const IbhLink *link = about->nic->link, *its = about->other->link;
-    const int mtu = MIN(link->mtu, its->mtu6);
+    const IbhLink *link = about->nic->link, *other_link = about->other->link;
+    const int mtu = MIN(link->mtu, other_link->mtu6);
 
     if (!link->mtu6 || link->mtu6 >= mtu || about->other->status != IBH_NIC_RAIL ||
         !ibh_nic_serves_family(about->other, AF_INET6))
         return FALSE;
-    ibh_subject_say(about, "mtu6=%d\nlink=%d\nits=%d\nmtu=%d", link->mtu6, link->mtu, its->mtu6, mtu);
+    ibh_subject_say(about, "mtu6=%d\nlink=%d\nits=%d\nmtu=%d", link->mtu6, link->mtu, other_link->mtu6, mtu);
     return share_subnet(about->nic, about->other, AF_INET6);
 }
 

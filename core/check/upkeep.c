@@ -128,12 +128,12 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 
 /* What a line of a script says about a NIC. */
 typedef struct {
-    gboolean by_address; /* it names an address of the NIC as a source */
-    gboolean by_device;  /* it has "dev" before the NIC's name or a variable, or it has an address of the NIC as the
-                            preferred source of a route ("src"); or it is a [Route] section in the NIC's own file */
+    gboolean by_address; /* the line names an address of the NIC as a source */
+    gboolean by_device;  /* the line has "dev" before the NIC's name or a variable, or has an address of the NIC as the
+                            preferred source of a route ("src"); or is a [Route] section in the NIC's own file */
     const char *table;   /* the word that names the table of the rule or route that the line adds. "": not known, so
-                            any table. NULL: the line does not count. Either it only deletes or shows; or it is not in
-                            a file of netplan, and names no table other than main and local */
+                            any table. NULL: the line does not count, because it only deletes or shows, or because it
+                            names no table other than main and local and is not in a file of netplan */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. In netplan's files, the table is usually on another line than the
@@ -250,11 +250,11 @@ static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, g
     return led;
 }
 
-/* Asks the rows about each line that routes a rail that the user asks about. All these lines of a script share one
- * finding, which quotes the first of them. A line does not count if Saying.table is NULL. Any other line counts if it
- * names an address of the rail as a source. A line with a route through the rail also counts if a foreign rule, or a
- * line of the script, leads an address of the rail to the route's table: a table to which only marks or ports lead is
- * not ib-hook's business. */
+/* Finds the lines of the script that route a rail, if the user asks about this rail, and asks the rows about each of
+ * these lines. All lines of a script share one finding, which quotes the first of them. A line does not count if
+ * Saying.table is NULL. Any other line counts if it names an address of the rail as a source. A line with a route
+ * through the rail also counts if a foreign rule, or a line of the script, leads an address of the rail to the route's
+ * table: a table to which only marks or ports lead is not ib-hook's business. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;

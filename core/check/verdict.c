@@ -28,7 +28,7 @@ static gboolean has_no_subnet(const IbhQuestion *question)
 }
 
 /* If the packet has no source address (unbound traffic), and its owner is a route through a link without a wire, where
- * no peer can be, returns this link; else NULL. Of a multipath route, only the first link counts. */
+ * no peer can be, returns this link; else NULL. Only the first link of a multipath route counts. */
 static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *unbound_route = question->kind == IBH_ASK_UNBOUND ? question->owner.route : NULL;
@@ -95,15 +95,16 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
     const guint n_findings = check->findings->len;
     IbhFinding *finding;
 
-    /* Without an owner, `why` is "". A rule that decides nevertheless leads to a route of ours, such as that of
-     * main=spread; or it has the priority IBH_PRIORITY_MAIN or a higher number, and refuses the packet. */
+    /* Without an owner, `why` is "". There may still be a rule that decides (got.rule): such a rule leads to a route of
+     * ours, for example that of main=spread, or has the priority IBH_PRIORITY_MAIN or a higher number and refuses the
+     * packet. */
     finding = ibh_check_add_finding(check, NULL, choose_code(check, question), owner, choose_remedy(check, question),
                                     "%s: %s", what,
                                     why[0]               ? why
                                     : question->got.rule ? "the main table has no route there"
                                                          : "no rule leads there");
-    /* Another owner in the same words, such as the same rule of the other family, has this finding already. That
-     * owner's packet is at least as bad, so the finding's severity and fix stay. */
+    /* If there is no new finding, another owner has this one already, because both owners have the same text, such as
+     * the same rule in both families. The other owner's packet is at least as bad, so severity and fix stay. */
     if (check->findings->len == n_findings)
         return finding;
     finding->severity = severities[question->grade];
@@ -339,17 +340,17 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const IbhOwner owner = {.rule = rule};
     g_autofree char *text = ibh_owner_describe(snapshot, &owner);
-    IbhRule met = *rule;
+    IbhRule relaxed = *rule;
 
     /* Skip a rule that has a finding already, usually as the owner of a packet. */
     if (ibh_findings_find(check->findings, "foreign-rule", NULL, text))
         return;
-    /* `met` is the rule without the selectors that such a packet fulfils. */
-    met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
+    /* `relaxed` is the rule without the selectors that such a packet fulfils. */
+    relaxed.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
         IbhFinding *finding;
 
-        if (question->kind != IBH_ASK_LEAVES || !ibh_rule_matches(snapshot, &met, &question->lookup) ||
+        if (question->kind != IBH_ASK_LEAVES || !ibh_rule_matches(snapshot, &relaxed, &question->lookup) ||
             ibh_rule_matches(snapshot, rule, &question->lookup))
             continue;
         finding = ibh_check_add_finding(

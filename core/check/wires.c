@@ -185,8 +185,9 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
 /* Returns, in words, the guests of this NIC, which may be virtual machines or pods: the hosts and prefixes for which
  * the NIC answers ARP as a proxy, except those that this host reaches through rails only. NULL if there are none. The
  * caller frees the text. Peers ask only for addresses that they take to be on link. So we name pieces in the rails'
- * subnets, and single hosts, to which peers may have on-link routes. Peers may have an on-link route to any other
- * network, too: sets `ret_network` to the first such network, and leaves its length 0 if there is none. */
+ * subnets, and single hosts, to which peers may have on-link routes. The text names no other networks, but a peer may
+ * have an on-link route to one of these, too: sets `ret_network` to the first of these networks, or leaves its length 0
+ * if there is none. */
 static char *find_guests(const IbhCheck *check, const IbhNic *nic, IbhPrefix *ret_network)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -237,7 +238,7 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
     if (!about->route || !about->nic->link->proxy_arp)
         return FALSE;
     guests = find_guests(about->check, about->nic, &network);
-    /* Some guests may need the proxy, so we advise entries for them, and not simply to switch proxy_arp off. */
+    /* Some guests may need the proxy, so we advise proxy entries for them before proxy_arp is switched off. */
     if (guests) {
         ibh_subject_say(about, "guests=%s", guests);
         about->remedy = "it answers for hosts behind NICs that are no rails, too ({guests}): for each that needs it, "
@@ -319,13 +320,14 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
            !ibh_link_has_no_wire(check->rails, link);
 }
 
-/* Returns the rail's IPv4 subnet in which peers ask for the address; NULL if there is none, or if `rail` is not a rail.
- * Also NULL if the address has a subnet of its own that is smaller than the rail's: that subnet is on another wire. */
-static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddress *address)
+/* Returns the IPv4 subnet of this NIC in which peers ask for the address; NULL if there is none, or if the NIC is not a
+ * rail. Also NULL if the address has a subnet of its own that is smaller than the rail's: that subnet is on another
+ * wire. */
+static const IbhPrefix *find_subnet_asked_in(const IbhNic *nic, const IbhAddress *address)
 {
-    const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
+    const IbhAddress *near = ibh_nic_address_near(nic, &address->local);
 
-    if (!near || near->local.family != AF_INET || rail->status != IBH_NIC_RAIL || ibh_address_is_host(near))
+    if (!near || near->local.family != AF_INET || nic->status != IBH_NIC_RAIL || ibh_address_is_host(near))
         return NULL;
     return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
 }
