@@ -35,7 +35,7 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
         return NULL;
-    /* --apply ended the NIC's hold. So a hold that the first attempt to go back finds is from a later --undo. */
+    /* An --apply of the trial ended the NIC's hold. So a hold is from a later --undo, if no attempt was made before. */
     if (!trial->tried)
         return is_held ? NULL : then;
     /* The first attempt held each NIC that it covered and that was held before the trial, and kept the other NICs that
@@ -258,7 +258,8 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 {
     const IbhSnapshot *now = rails->snapshot;
 
-    /* Put the configuration of before the trial into force again: the trial may have been for some NICs only. */
+    /* --watch and --check use the configuration in force for all NICs, but the trial may be for some NICs only. So put
+     * the configuration from before the trial into force again. */
     if (!trial->tried)
         ibh_state_set_config(state, trial->then->state->config, trial->then->state->is_private);
     /* If a NIC that was held before the trial is gone, or has a new netdev now, hold its name nevertheless. Then hooks

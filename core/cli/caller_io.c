@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who ran a command. The journal says this, because a command can be why rails came or went. */
+/* Who ran a command. The journal says this, because a command can be the reason why rails came or went. */
 #include "cli/cli.h"
 
 #include "run/run.h"

@@ -139,9 +139,9 @@ static int do_check(Command *command, GError **error)
     g_autofree char *advice = ibh_config_apply_advice(run->state, "");
     guint wanted;
 
-    /* --check without --config judges by the configuration in force, because files that were not applied yet cannot be
-     * why a packet goes astray. `in_force` is set only if it differs from the files. Then look and decide again,
-     * because do_action() did both with the configuration in the files. (If the files had an error, do_action() would
+    /* --check without --config judges by the configuration in force, because files that were not applied yet cannot
+     * lead a packet astray. `in_force` is set only if it differs from the files. Then look and decide again, because
+     * do_action() did both with the configuration in the files. (If the files had an error, do_action() would
      * have reported the error, and not called us.) */
     if (in_force) {
         ibh_config_free(run->config);

@@ -145,6 +145,7 @@ static const Option *find_near_option(const char *word)
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);
     const char *name = parts[0] ? parts[0] : "";
     const Option *best = NULL;
+    /* at first, one slip more than a similar name may have; once `best` is set, the slips of `best` */
     guint least = 1 + MIN(2, (guint)strlen(name) / 2);
 
     IBH_EACH_ROW (const Option, option, table) {

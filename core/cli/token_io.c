@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END ".confirm" /* the end of the file's name */
+#define SUFFIX ".confirm" /* of the file's name */
 #define OPEN_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 void ibh_token_clear(IbhToken *token)
@@ -37,7 +37,7 @@ static IbhToken parse_token(const char *text)
 
 IbhToken ibh_token_read(const IbhStore *store)
 {
-    g_autofree char *path = store ? ibh_store_file(store, END) : NULL;
+    g_autofree char *path = store ? ibh_store_file(store, SUFFIX) : NULL;
     g_autoptr(GString) text = path ? ibh_file_read(path, NULL, NULL) : NULL;
 
     return parse_token(text ? text->str : "");
@@ -45,7 +45,7 @@ IbhToken ibh_token_read(const IbhStore *store)
 
 int ibh_token_open(const IbhStore *store)
 {
-    g_autofree char *path = ibh_store_file(store, END);
+    g_autofree char *path = ibh_store_file(store, SUFFIX);
 
     return open(path, O_RDONLY | OPEN_FLAGS);
 }
@@ -64,7 +64,7 @@ gboolean ibh_token_read_open(int file, IbhToken *ret_token)
  * not see a new file. If the line cannot be written whole, puts the old content back; a new file stays empty. */
 gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **error)
 {
-    g_autofree char *path = ibh_store_file(store, END);
+    g_autofree char *path = ibh_store_file(store, SUFFIX);
     g_autofree char *names = token->ifaces ? g_strjoinv(" ", token->ifaces) : g_strdup("");
     g_autofree char *line = g_strdup_printf("%d %" G_GINT64_FORMAT " %s\n", token->process, token->end, names);
     const gssize length = (gssize)strlen(line);
@@ -91,7 +91,7 @@ gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **
 
 gboolean ibh_token_remove(const IbhStore *store, GError **error)
 {
-    g_autofree char *path = store ? ibh_store_file(store, END) : NULL;
+    g_autofree char *path = store ? ibh_store_file(store, SUFFIX) : NULL;
     gboolean is_empty;
     int file;
 

@@ -33,7 +33,7 @@ typedef struct {
     IbhTrial trial;
     const IbhRun *begun; /* the run of the --apply that began the trial */
     int process;         /* the process number of the --apply that began the trial; identifies the trial */
-    int token;           /* the token's file; kept open, because its name may be removed */
+    int token_file;      /* open, so that the process can read the token even if the file's name is removed */
     guint seconds;       /* until the process looks again */
     gboolean ends;       /* SIGTERM came: a service stops, or the machine shuts down */
     int tries;           /* how many attempts to go back have begun */
@@ -65,7 +65,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     waiter->seconds = PAUSE;
     if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return FALSE;
-    if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
+    if (ibh_token_read_open(waiter->token_file, &token) && token.process != waiter->process)
         return TRUE; /* the trial was confirmed, ended by --undo or a later --apply, or replaced by another one */
     left = seconds_left(&token); /* 0 if the token cannot be read: better go back too early than never */
     if (!waiter->ends && left) {
@@ -169,8 +169,8 @@ static gboolean start_process(Waiter waiter)
             close(fd);
         /* daemon() forks once more: the child ends with status 0, and the grandchild waits. The first argument keeps
          * the working directory, because the path of --config may be relative; the second keeps the descriptors. */
-        waiter.token = ibh_token_open(waiter.begun->store);
-        if (waiter.token >= 0 && daemon(TRUE, TRUE) == 0) {
+        waiter.token_file = ibh_token_open(waiter.begun->store);
+        if (waiter.token_file >= 0 && daemon(TRUE, TRUE) == 0) {
             wait_for_confirmation(&waiter);
             _exit(IBH_EXIT_OK);
         }
