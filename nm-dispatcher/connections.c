@@ -12,8 +12,8 @@
 #include <net/if.h>
 #include <stdio.h>
 
-/* The default address of the system bus. We pass it on, because libnm itself would take an address that is in the
- * environment. */
+/* The default address of the system bus. If the environment has another address, libnm itself would connect to that, so
+ * we connect to this address, and give libnm the connection. */
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
 
 /* NM_ACTIVATION_STATE_FLAG_EXTERNAL: another program configures the NIC, and NetworkManager only watches. libnm has had
