@@ -35,13 +35,13 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
            ibh_nic_is_programmed(rails, owner);
 }
 
-/* TRUE if other IPv4 addresses of this host are reachable only because the rail answers ARP for them. FALSE if the
- * administrator's arp_ignore keeps the rail from answering for other NICs anyway: then arp_filter would gain nothing
- * and, until the rules are in place, would stop even answers for the rail's own addresses. Otherwise, TRUE if:
- * - a local prefix (AnyIP) overlaps a subnet of the rail;
- * - or the subnet of an address on another NIC overlaps a subnet of the rail, and neither that NIC nor a rail with the
- *   same address answers for it. That NIC does not answer if it is not programmed (ibh_nic_is_programmed()), and is lo,
- *   a dummy, a tunnel or a bridge, or has a strict rp_filter, which drops even the ARP requests for the address. */
+/* TRUE if peers reach other IPv4 addresses of this host only because the rail answers ARP for them:
+ * - A local prefix (AnyIP) overlaps a subnet of the rail.
+ * - Or the subnet of an address on another NIC overlaps a subnet of the rail, and neither that NIC nor a rail with the
+ *   same address answers for the address. A NIC that is not programmed (ibh_nic_is_programmed()) does not answer if it
+ *   is lo, a dummy, a tunnel or a bridge, or if it has a strict rp_filter, which drops even the ARP requests.
+ * But FALSE if the administrator's arp_ignore already keeps the rail from answering for other NICs: then arp_filter
+ * would gain nothing and, until the rules are in place, would stop even answers for the rail's own addresses. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);

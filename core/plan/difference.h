@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The difference between the rules and routes that are wanted and those of ours that stand; and which NIC answers for
- * an address before and after a plan. Pure.
+ * Compares the wanted rules and routes with our rules and routes that stand. Tells which NIC answers ARP for an address
+ * before and after a plan. Pure.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ typedef struct {
     /* The old route of ours that a new route replaces; NULL if there is none. Both have the same table, prefix and
      * metric, and the kernel refuses to add such a route beside the old one. */
     const IbhRoute *replaced;
-    guint32 table;   /* of the route, or to which the rule leads */
+    guint32 table;   /* the route's table, or the table to which the rule leads */
     gboolean is_old; /* to be deleted, not added */
     gboolean spread; /* of main=spread */
 } IbhItem;
@@ -43,5 +43,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
  * - the address's own NIC, if our rules or foreign rules route packets from the address;
  * - else the NIC of main's route to the address; if arp_ignore silences this NIC, again the address's own NIC;
  * - NULL if there are neither such rules nor such a route.
- * Of main's routes, only those of protocol kernel and those through candidates count, and no defaults. */
+ * Only some of main's routes count: routes of protocol kernel, and the routes in IbhSnapshot.main_by_nic, but no
+ * defaults. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

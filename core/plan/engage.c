@@ -74,7 +74,8 @@ static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const Ib
     return address->local.family == AF_INET; /* FALSE for a global IPv6 address whose peer has an fe80:: address */
 }
 
-/* TRUE if `lower` is the link below `link` (IbhLink.parent), or the link below that one, and so on (STACK_DEPTH). */
+/* TRUE if `lower` is the parent of `link` (IbhLink.parent), the parent's parent, and so on, up to STACK_DEPTH links
+ * below `link`. */
 static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, const IbhLink *lower)
 {
     for (int depth = 0; link && depth < STACK_DEPTH; depth++) {
@@ -126,7 +127,7 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
  * - Each known rail is a candidate now, and serves an address of each family in which it had addresses. A known rail
  *   whose NIC has a master or manage=no now does not count.
  * - There are other candidates, and each of them has a configured address.
- * If this NIC is not engaged all the same, there is no partner to wait for (IbhNic.is_alone_for_good). */
+ * If so, and this NIC is still not engaged, there is no partner to wait for (IbhNic.is_alone_for_good). */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
@@ -210,7 +211,7 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
 {
     const guint32 local_priority4 = find_local_priority(rails, nic, AF_INET);
     const guint32 local_priority = MAX(local_priority4, find_local_priority(rails, nic, AF_INET6));
-    IbhNicStatus status = IBH_NIC_RAIL; /* not yet in `nic`: has_remains() asks which NICs are rails */
+    IbhNicStatus status = IBH_NIC_RAIL; /* set in `nic` at the end: has_remains() asks which NICs are rails */
     IbhWhy why = nic->is_engaged ? nic->reason.why : IBH_WHY_STAYS;
 
     nic->is_alone_for_good = !nic->is_engaged && are_partners_all_there(rails, nic);

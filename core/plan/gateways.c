@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on the rail alone: on its
- * addresses, its default in main and its settings. Of main's other routes via gateways, we copy only those to the
+ * addresses, its default in main and its settings. We copy no other routes of main via gateways, except routes to the
  * rail's own subnets (want.c). Our rules look main up first for longer prefixes, so packets still follow the longer
  * routes of main that we do not copy.
  */
@@ -128,9 +128,9 @@ static IbhIp host_at_edge(const IbhPrefix *subnet, gboolean at_end)
 
 gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet)
 {
-    guint left = ibh_ip_bits(&subnet->ip) - subnet->length;
+    guint host_bits = ibh_ip_bits(&subnet->ip) - subnet->length;
 
-    return left == 1 || (left == 2 && subnet->ip.family == AF_INET);
+    return host_bits == 1 || (host_bits == 2 && subnet->ip.family == AF_INET);
 }
 
 /* TRUE if the gateway is in one of the NIC's subnets, or is an fe80:: address and the NIC serves an IPv6 address. */
@@ -205,12 +205,12 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
     g_array_append_val(routes, route);
 }
 
-/* A sibling is another NIC that is a rail or held. If its subnet lies inside a remote=, our rules for remote=, which
- * look main up first for longer prefixes, would find main's route to the subnet. So the subnet gets a route of its own
- * in T. While a sibling is down, main has no route to its subnet, so T needs none. Main also decides about the
- * sibling's subnet if the sibling's address is in a subnet of this NIC: then the two are on one wire. Of the subnets
- * that a router advertised to a sibling, T takes the oldest (LEARNED_MAX), so that hosts on the wire cannot add many.
- */
+/* A sibling is another NIC that is a rail or held. Its subnet may lie inside a remote= of this NIC. Our rules for
+ * remote= look main up first for longer prefixes, and would find main's route to that subnet. So T gets a route to the
+ * subnet, too, except in two cases:
+ * - The sibling is down: then main has no route to the subnet.
+ * - The sibling's address is in a subnet of this NIC: then both NICs are on one wire, and main decides.
+ * T takes only a sibling's oldest advertised subnets (LEARNED_MAX), so that hosts on the wire cannot add many. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
     IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
@@ -243,7 +243,7 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
             /* A rail without an address of the prefix's family may still get one. */
             if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, remote->prefix.ip.family))
                 continue;
-            /* The prefixes around this one have a pair for each address: that of the deepest one tells the level. */
+            /* The level of this prefix is one more than the highest level of a pair whose prefix contains it. */
             IBH_EACH (const IbhPair, outer, nic->pairs) {
                 if (ibh_prefix_is_inside(&remote->prefix, &outer->to))
                     level = MAX(level, outer->level + 1);

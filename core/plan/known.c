@@ -78,8 +78,8 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
         if (ibh_link_has_hardware(link, known->hardware) && is_hardware(link))
             return link;
     }
-    /* The MAC may have changed, or the card may have been swapped. So the link of the same name counts, too, if its
-     * RDMA port is the same and, unless its slot is unknown, its slot is the same. */
+    /* The MAC may have changed, or the card may have been swapped. So the link of the same name counts, too, if it has
+     * the same RDMA port, and the same slot or an unknown slot. */
     if (named && g_str_equal(named->rdma, known->port) && (!named->slot[0] || g_str_equal(named->slot, known->slot)))
         return named;
     return NULL;
@@ -113,7 +113,7 @@ static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const 
     IBH_EACH_POINTER (const IbhNic, other, rails->nics)
         has_partner |= other != nic && other->rank && other->link->type == nic->link->type &&
                        shares_a_subnet(other->addresses, known);
-    /* The subnet of a single host contains only this host. So here, shares_a_subnet() means that the NIC still serves
+    /* Each subnet that the NIC serves has a single address, so shares_a_subnet() means here that the NIC still serves
      * an address of the known rail. */
     return has_partner && shares_a_subnet(nic->served, known);
 }
@@ -214,8 +214,6 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
     static const int ours[][IBH_N_SYSCTLS] = {
         [IBH_ARP_AUTO] = {2, 1, 2, 1}, [IBH_ARP_STRICT] = {1, 1, 2, 2}, [IBH_ARP_KEEP] = {0}};
 
-    /* If a part of the state is there, the state was not lost. If a run could not save the state, the run has warned
-     * (run/change.c). */
     if (state->rails->len || state->sysctls->len)
         return;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {

@@ -28,16 +28,17 @@ const char *ibh_known_name(const IbhKnownRail *known);
 /* Sets the members `link` and `why` of `known`. Never sets IBH_ELSEWHERE: if hardware has no netdev here, only sysfs
  * tells whether the hardware is elsewhere. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
-/* Returns what the NIC of a known rail lacks; IBH_IS_THERE if it lacks nothing. For a NIC that is no candidate, only
- * the RDMA port counts. For the statuses IBH_NIC_HELD, IBH_NIC_BLOCKED and IBH_NIC_UNMANAGED, returns IBH_IS_THERE,
- * whatever the NIC lacks. For the remaining statuses, returns IBH_ON_PURPOSE if the link is down. */
+/* Returns what the NIC of a known rail lacks; IBH_IS_THERE if it lacks nothing. A NIC that is no candidate lacks
+ * something only if it has neither an RDMA port nor manage=yes (IBH_LACKS_RDMA). For the statuses IBH_NIC_HELD,
+ * IBH_NIC_BLOCKED and IBH_NIC_UNMANAGED, returns IBH_IS_THERE, whatever the NIC lacks. For the remaining statuses,
+ * returns IBH_ON_PURPOSE if the link is down. */
 IbhMissing ibh_nic_lack(const IbhNic *nic);
 
 /* Returns the known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
-/* For a state that was lost: it could not be written, or was removed. A state counts as lost if it has neither rails
- * nor saved sysctls; any other state stays as it is. For each candidate that has our rules, adds to `state` an entry
- * for each sysctl whose present value may be ours. The entry says that the administrator's value is lost (see
- * IbhSavedSysctl). */
+/* If the saved state was lost (a run could not write the state, or the file was removed), adds entries to `state`: for
+ * each candidate that has our rules, an entry for each sysctl whose present value may be ours. The entry says that the
+ * administrator's value is lost (see IbhSavedSysctl). A state with rails or saved sysctls does not count as lost, and
+ * stays as it is. */
 void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state);

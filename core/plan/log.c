@@ -9,7 +9,8 @@
 
 /* The partners of a "lookup main" rule are the rules for the same address to T, to D or to the table of main=spread. If
  * the operation adds or removes a "lookup main" rule, and another operation of `ops` does the same to a partner,
- * returns this partner. Otherwise returns NULL. (IbhOp.rule is empty for an operation on anything but a rule.) */
+ * returns this partner. Otherwise returns NULL. (If the operation is not on a rule, its IbhOp.rule is empty, and so is
+ * no "lookup main" rule.) */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, ops) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The order of the operations of a plan. Traffic that worked before keeps working after each operation. There are two
- * exceptions. At the first IPv4 rule of a namespace, the kernel splits one table into local and main; if there are many
- * routes, a packet may be lost meanwhile. And while rails exchange tables, main may decide about their packets (see
- * LEAVING_RULES). The list of steps below has the reason for each place in the order.
+ * exceptions. When a namespace gets its first IPv4 rule, the kernel splits one table into local and main; if there are
+ * many routes, a packet may be lost meanwhile. And while rails exchange tables, main may decide about their packets
+ * (see LEAVING_RULES). The list of steps below has the reason for each place in the order.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -23,9 +23,9 @@ enum {
      * lead packets to new routes for other destinations. */
     NEW_ROUTES,
     NEW_RULES,
-    /* If table= gives a NIC the table of another NIC, the former holder's rules and routes leave this table first. If
-     * the former holder is a rail, it has its new rules by now, unless it takes a table, too: then main decides about
-     * its packets until TAKING_RULES. */
+    /* If table= gives a NIC the table of another NIC, the former holder's rules and routes leave this table first. A
+     * former holder that is a rail has its new rules by now, unless this rail takes a table, too: then main decides
+     * about the rail's packets until TAKING_RULES. */
     LEAVING_RULES,
     LEAVING_ROUTES,
     TAKING_ROUTES,
@@ -43,7 +43,7 @@ enum {
     ANNOUNCE,
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     TIGHTEN_RP_FILTER,
-    /* Even a NIC that need not answer for any address may get looser ARP sysctls. They come late, when peers know the
+    /* Even a NIC that need not answer for any address may get looser ARP sysctls. Loosen them late, when peers know the
      * final NICs. */
     ANSWER_AS_ALLOWED,
     /* The guard is arp_filter=1, see emit_sysctls(). From now on, the strict rp_filter drops the packets that the guard
@@ -175,7 +175,7 @@ static void emit_item(const IbhDifference *difference, const IbhItem *item)
 {
     const IbhOpType add = item->rule ? IBH_OP_RULE_ADD : item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD;
     const IbhOpType del = item->rule ? IBH_OP_RULE_DEL : IBH_OP_ROUTE_DEL;
-    const IbhRoute *gone = item->is_old ? item->route : item->replaced;
+    const IbhRoute *removed = item->is_old ? item->route : item->replaced;
     IbhOp *op = emit(difference, find_step(difference, item), item->is_old ? del : add, item->nic,
                      item->rule ? item->rule->family : item->route->family);
 
@@ -193,7 +193,7 @@ static void emit_item(const IbhDifference *difference, const IbhItem *item)
         op->place = -op->place;
     if (item->replaced)
         op->replaced = *item->replaced;
-    op->for_good = gone && goes_for_good(difference->rails, gone);
+    op->for_good = removed && goes_for_good(difference->rails, removed);
 }
 
 /* ---- sysctls ---- */
@@ -212,10 +212,10 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
     op->to = to;
 }
 
-/* Adds the operations for the sysctls of a NIC. A NIC whose rp_filter gets strict drops the packets, and the ARP
- * requests, of peers that this host reaches through another NIC. Such peers must not learn the NIC's hardware address
- * while rp_filter is not yet strict: meanwhile arp_filter=1, the guard, lets the NIC answer only peers that this host
- * reaches through the NIC.
+/* Adds the operations for the sysctls of a NIC. A strict rp_filter drops the packets, and the ARP requests, of peers
+ * that this host reaches through another NIC. Before rp_filter gets strict, the NIC would still answer these peers, and
+ * they would learn its hardware address. So the plan sets a guard, arp_filter=1: with the guard, the NIC answers only
+ * peers that this host reaches through the NIC.
  *
  * If arp_filter replaces arp_ignore, or the other way round, set the new sysctl before the old sysctl is cleared: with
  * neither, the NIC would answer for all addresses of this host. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pairs that other programs route. A script, a network manager or a cloud agent may have given an address a rule and a
- * table of its own. Our rules would hide the more specific routes of that table, so we leave a pair alone if the
- * foreign rule routes it correctly.
+ * table of its own. Our rules would hide the more specific routes of that table, so we leave a pair to the foreign rule
+ * if that rule routes the pair correctly.
  */
 #include "plan/rails.h"
 
@@ -29,9 +29,9 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
            (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
-/* TRUE if the route is foreign, and the rule finds the route in its table. Then the route is no throw route, and either
- * its prefix is longer than the rule's suppress_prefixlength, or it is an error route, which the kernel never
- * suppresses. Ignores suppress_ifgroup. */
+/* TRUE if the route is foreign, and the rule finds the route in the rule's table. A rule finds no throw route, and no
+ * route that its suppress_prefixlength suppresses; but the kernel never suppresses an error route. Ignores
+ * suppress_ifgroup. */
 static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
 {
     return route->table == rule->table && route->family == rule->family && route->type != RTN_THROW &&

@@ -34,9 +34,9 @@ typedef struct {
 } IbhWanted;
 
 /* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for NICs that have
- * to leave a table to them. With IbhRails.undo, the interfaces of this run lose our rules and routes, and get the
- * administrator's values back; the remaining rails get the ARP values that they then need, unless the configuration
- * could not be used (IbhRails.blind). */
+ * to leave a table to one of these interfaces. With IbhRails.undo, the interfaces of this run lose our rules and
+ * routes, and get the administrator's values back; the remaining rails get the ARP values that they then need, unless
+ * the configuration could not be used (IbhRails.blind). */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
 IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects no NIC, changes nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */
@@ -56,8 +56,8 @@ typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error)
 
 typedef struct {
     /* const IbhOp *, owned by the plan, in order: the operations that were done, or perhaps done (IBH_ANSWER_LOST), and
-     * were not taken back. An operation on peers (IBH_PEERS) cannot be taken back; but if its unit fails, it is removed
-     * from this list, too. */
+     * were not taken back. If a unit fails, its operations on peers (IBH_PEERS) are removed from this list, too,
+     * although they cannot be taken back. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit that failed, and for each failed operation without a unit */
 } IbhOutcome;
@@ -75,7 +75,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
  * hook of such a restart may run in between: if this hook cleaned up, no later event would repair the rail. */
 typedef struct {
     const char *const *down; /* interfaces taken down on purpose, NULL-terminated; NULL for none */
-    const GArray *given_up;  /* int: ifindexes of NICs whose addresses --watch expects no longer; NULL for none */
+    const GArray *given_up;  /* int: ifindexes of NICs whose addresses --watch no longer expects; NULL for none */
     gboolean (*leaves)(gconstpointer data,
                        const IbhUnit *unit); /* TRUE if --watch leaves the unit alone now; may be NULL */
     gconstpointer data;                      /* for leaves() */

@@ -137,8 +137,8 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 
     if (ibh_rails_holders(rails, &rule->from.ip)->len == 1)
         return holder;
-    /* No NIC has the address, or several have it: the table tells which NIC the rule is for. A rule that looks main up
-     * shares its address and destination with a rule that looks T or D up. Then the table of that other rule tells. */
+    /* No NIC has the address, or several have it: then the table tells which NIC the rule is for. Instead of a "lookup
+     * main" rule, ask our rule to T or D with the same source and destination. */
     if (rule->table == IBH_TABLE_MAIN) {
         IBH_EACH (const IbhRule, other, rails->snapshot->rules) {
             if (other->table != IBH_TABLE_MAIN && ibh_rule_is_ours(other) &&

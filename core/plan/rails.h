@@ -15,7 +15,7 @@ typedef enum {
                              another candidate */
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
-    IBH_NIC_HELD,      /* kept; or held: without the hold, it would be a rail or blocked */
+    IBH_NIC_HELD,      /* kept; or held, but a rail or blocked without the hold */
     IBH_NIC_BLOCKED,   /* would be a rail, but the rule for the local table is missing or comes too late */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -24,7 +24,7 @@ typedef enum {
     /* no candidate: up to IBH_WHY_NOT_RDMA */
     IBH_WHY_LOOPBACK,
     IBH_WHY_NAME, /* "all" or "default" */
-    IBH_WHY_PORT, /* a port of the bond, bridge or VRF `other`, which is NULL if it is in another namespace */
+    IBH_WHY_PORT, /* a port of the bond, bridge or VRF `other`; NULL: that master is in another namespace */
     IBH_WHY_REPRESENTOR,
     IBH_WHY_NOT_RDMA,
     /* no rail */
@@ -32,7 +32,7 @@ typedef enum {
     IBH_WHY_UNMANAGED,
     IBH_WHY_NO_ADDRESS,
     IBH_WHY_NOT_SHARED,
-    IBH_WHY_ADVERTISED, /* shares `subnet` with `other` if advertised addresses count; but these make no rail */
+    IBH_WHY_ADVERTISED, /* shares `subnet` with `other` only if advertised addresses count; but these make no rail */
     IBH_WHY_UNDONE,
     IBH_WHY_NO_LOCAL_RULE,
     IBH_WHY_LATE_LOCAL_RULE, /* the rule that looks the local table up is at `priority` */
@@ -140,8 +140,8 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
  * counts only if `nic` has it. `nic` may be NULL: then no fe80:: address counts. */
 gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
-/* Returns the foreign rule that routes this address of a rail: the rule of the first pair, if all pairs of the address
- * have one. Returns NULL if a pair of the address is ours, or if the address has no pair. */
+/* If foreign rules route all pairs of this address of a rail, returns the foreign rule of the first pair. Returns NULL
+ * if a pair of the address is ours, or if the address has no pair. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
 /* Returns the NIC's remote= with the longest prefix that covers this prefix; NULL if no remote= covers it. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
@@ -180,7 +180,7 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic);    /* up, with carrier */
-gboolean ibh_rule_is_for_us(const IbhRule *rule); /* FALSE if the rule is only for what other hosts send (iif) */
+gboolean ibh_rule_is_for_us(const IbhRule *rule); /* FALSE if the rule matches only packets of other hosts (iif) */
 /* TRUE for a foreign rule that selects by a source, perhaps also by a destination, and by nothing else, and that looks
  * up a table other than local, main and default. */
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
@@ -189,7 +189,7 @@ gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
  * so a plan does not change the answer. */
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *to);
-/* TRUE if a foreign source rule without a destination leads the address to a table that has a foreign route, whatever
- * the route's destination; routes that the rule suppresses, and throw routes, do not count. Then another program routes
- * the address, and the address gets no rules to D. */
+/* TRUE if a foreign source rule without a destination leads the address to a table that has a foreign route to any
+ * destination. Throw routes, and routes that the rule suppresses, do not count. If TRUE, another program routes the
+ * address, and the address gets no rules to D. */
 gboolean ibh_others_lead_out(const IbhRails *rails, const IbhAddress *address);

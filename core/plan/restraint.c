@@ -21,12 +21,11 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
             !ibh_ip_is_fe80(&address->local))
             return FALSE;
     }
-    /* A rail gets its sysctls even if no address counts yet, for lack of carrier or during duplicate address detection.
-     */
+    /* A rail gets its sysctls even while all its addresses are tentative: without carrier, or while DAD runs. */
     if (is_sysctl && nic->status == IBH_NIC_RAIL)
         return FALSE;
     /* Do not delay the value that silences a NIC (arp_ignore=1 or arp_filter=1). While the NIC has no IPv4 address, it
-     * could answer ARP only for addresses of others, such as the rails. */
+     * could answer ARP only for addresses of other NICs, such as the rails. */
     if (is_sysctl && op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic))
         return FALSE;
     return !ibh_numbers_have(restraint->given_up, op->ifindex) &&

@@ -26,9 +26,9 @@ gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
  * `main_by_nic` already. */
 GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot);
 /* Returns the tables (guint32), besides main and the local table, whose routes the snapshot needs:
- * - those that a candidate has, had or may get;
- * - those that have routes of ours;
- * - those to which a foreign source rule (ibh_rule_is_of_a_source()) leads an address of a candidate;
- * - those of all rules before such a source rule.
+ * - tables that a candidate has, had or may get;
+ * - tables that have routes of ours;
+ * - tables to which a foreign source rule (ibh_rule_is_of_a_source()) leads an address of a candidate;
+ * - the tables of all rules before such a source rule.
  * Without candidates, returns an empty list. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);

@@ -20,8 +20,8 @@ static const IbhAddress *first_primary(const IbhNic *nic)
 }
 
 /* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or our rules would
- * hide a foreign rule. Such a foreign rule can match packets without a source address, names a part of the subnet, and
- * has the priority of our first rule or a higher number. */
+ * hide a foreign rule. Our rules hide a foreign rule that can match packets without a source address, whose destination
+ * is a part of the subnet, and whose priority is that of our first rule or a higher number. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
@@ -52,8 +52,9 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
         if (!address || !ibh_prefix_equal(&address->subnet, subnet) || !ibh_nic_is_programmed(rails, nic) ||
             !ibh_nic_is_usable(nic) || ibh_rails_owner(rails, &address->local) != nic)
             continue;
-        /* Main may have the subnet via a gateway (of this NIC or another), or with metrics such as an MTU. A multipath
-         * route cannot say this of a single next hop, so then the subnet stays with main. */
+        /* Main may have the subnet via a gateway (through this NIC or another), or with metrics such as an MTU. Our
+         * next hops have no gateways, and metrics apply to all next hops of a route. So then the subnet stays with
+         * main. */
         route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, nic->link->ifindex);
         if (!ibh_copy_from_main(rails, nic, address, &route) || route.gateway.family || route.metrics_size)
             return;

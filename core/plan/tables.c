@@ -146,8 +146,8 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
 
 /* ---- new numbers ---- */
 
-/* TRUE if no route, rule or VRF uses this table (as T) or its D. In D, our own routes and rules of this NIC do not
- * count. In T, they do: they were evidence, and the NIC would have the table already if the number stuck. */
+/* TRUE if no route, rule or VRF uses this table (as T) or its D. Our own routes and rules of this NIC do not count in
+ * D, but count in T: they were evidence, and if the number stuck, the NIC would have the table already. */
 static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const guint32 defaults = table + IBH_TABLE_DEFAULTS;

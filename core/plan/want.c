@@ -115,14 +115,14 @@ static gboolean is_of_another_nic(const IbhRails *rails, const IbhPrefix *prefix
 }
 
 /* Adds the pairs of an address: one for the prefix of each route, except for some learned prefixes and for prefixes
- * that are nested too deeply (IBH_LEVELS_MAX). The routes from index `learned` to before `learned_end` are learned:
- * hosts on the wire may have made them (DHCP, router advertisements). A learned prefix that does not contain the
- * address gets no pair in two cases:
+ * that are nested too deeply (IBH_LEVELS_MAX). The routes with the indexes `learned_begin` to `learned_end` - 1 are
+ * learned: hosts on the wire may have made them (DHCP, router advertisements). A learned prefix that does not contain
+ * the address gets no pair in two cases:
  * - The address is advertised: these hosts must not be able to add many rules.
  * - The prefix lies inside the prefix of no other route, and contains an address of a NIC that is no rail: the traffic
  *   of that NIC's network must not change to the rail. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
-                      guint learned, guint learned_end)
+                      guint learned_begin, guint learned_end)
 {
     const gboolean advertised = ibh_rails_is_advertised(rails, address);
     const guint first = nic->pairs->len;
@@ -132,7 +132,7 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
 
         IBH_EACH (const IbhRoute, outer, routes)
             pair.level += ibh_prefix_is_inside(&pair.to, &outer->dst) ? 1 : 0;
-        if (i >= learned && i < learned_end && !ibh_prefix_contains(&pair.to, &address->local) &&
+        if (i >= learned_begin && i < learned_end && !ibh_prefix_contains(&pair.to, &address->local) &&
             (advertised || (!pair.level && is_of_another_nic(rails, &pair.to))))
             continue;
         if (pair.level >= IBH_LEVELS_MAX)
@@ -187,7 +187,7 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
     const IbhIp *from = &address->local;
 
     /* Each level has two priorities: one for the rules that look main up, and the next for those that look T up. Level
-     * 0 has the last two. `distance` is that of a priority from the last one, IBH_PRIORITY_BASE. */
+     * 0 has the last two. `distance` counts back from the last one, IBH_PRIORITY_BASE. */
     for (guint distance = 2 * IBH_LEVELS_MAX; distance-- > 0;) {
         const guint level = distance / 2;
         const gboolean asks_main = distance % 2 != 0;
@@ -218,30 +218,30 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
 
 static void want_family(const IbhRails *rails, IbhNic *nic, int family)
 {
-    g_autoptr(GArray) table = IBH_NEW_ARRAY(IbhRoute); /* the routes that T could have */
+    g_autoptr(GArray) possible = IBH_NEW_ARRAY(IbhRoute); /* routes that T could have */
     IbhRoute default_route;
     gboolean has_default, has_programmed = FALSE;
-    guint learned, learned_end;
+    guint learned_begin, learned_end;
 
-    add_subnets(rails, nic, family, FALSE, G_MAXUINT, table);
-    add_main_on_link(rails, nic, family, FALSE, G_MAXUINT, table);
+    add_subnets(rails, nic, family, FALSE, G_MAXUINT, possible);
+    add_main_on_link(rails, nic, family, FALSE, G_MAXUINT, possible);
     /* The routes from here to `learned_end` are learned, which add_pairs() has to know. */
-    learned = table->len;
-    add_subnets(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
-    add_main_on_link(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
-    learned_end = table->len;
-    ibh_want_remote(rails, nic, family, table);
+    learned_begin = possible->len;
+    add_subnets(rails, nic, family, TRUE, learned_begin + LEARNED_MAX, possible);
+    add_main_on_link(rails, nic, family, TRUE, learned_begin + LEARNED_MAX, possible);
+    learned_end = possible->len;
+    ibh_want_remote(rails, nic, family, possible);
     has_default = ibh_want_default(rails, nic, family, &default_route);
     IBH_EACH_POINTER (IbhAddress, address, nic->served) {
         if (address->local.family != family)
             continue;
-        add_pairs(rails, nic, address, table, learned, learned_end);
+        add_pairs(rails, nic, address, possible, learned_begin, learned_end);
         if (ibh_nic_foreign_rule(nic, address))
             continue;
         g_ptr_array_add(nic->programmed, address);
         has_programmed = TRUE;
         /* If several rails have the address, the rail of the lowest rank gets the rules; if a rail has the address
-         * several times, it gets them once. */
+         * several times, it gets the rules once. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;
         add_address_rules(nic, address, has_default && !ibh_others_lead_out(rails, address), nic->rules);
@@ -251,12 +251,12 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
     /* T gets each prefix that a pair of ours leads to, and each prefix inside such a prefix, even if the inner prefix
      * is left to foreign rules. A foreign rule may lead to T, too: without the route to the inner prefix, the route to
      * the outer prefix would catch the packets. */
-    IBH_EACH (const IbhRoute, route, table) {
+    IBH_EACH (const IbhRoute, route, possible) {
         gboolean is_led_to = FALSE;
 
         IBH_EACH (const IbhPair, pair, nic->pairs)
             is_led_to |= !pair->theirs && ibh_prefix_covers(&pair->to, &route->dst);
-        /* T has the host route to a gateway already if an earlier route needed it (ibh_routes_add_via()). */
+        /* T may have this prefix already, as the host route to an earlier gateway (ibh_routes_add_via()). */
         if (is_led_to && !ibh_routes_have_prefix(nic->routes, &route->dst))
             ibh_routes_add_via(route, nic->routes);
     }

@@ -6,8 +6,9 @@
 
 #include "plan/rails.h"
 
-#define LEARNED_MAX                                                                                                    \
-    4 /* in each family: how many routes of T may come from DHCP or a router; and as many of a sibling */
+/* In each family, T copies at most this many routes that DHCP or a router made, and gets at most this many routes to
+ * the advertised subnets of each sibling (gateways.c). */
+#define LEARNED_MAX 4
 
 /* want.c: finds the pairs, routes, rules and programmed addresses of a rail. Looks at the status of all NICs, so
  * call it when each NIC has its status. */
@@ -16,8 +17,8 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
 /* ---- arp.c: sysctls ---- */
 
 /* A programmed NIC counts as answering ARP for its own addresses, because rules route packets from these addresses.
- * TRUE for a rail if one of these is true; TRUE for a kept NIC only if the last one is true:
- * - This run is --undo: then the NICs that lose our rules are no rails.
+ * TRUE for a rail if one of these conditions holds; TRUE for a kept NIC only if the last condition holds:
+ * - This run is --undo. (The NICs that lose our rules in this run are no rails.)
  * - This run covers the NIC (IbhRails.only).
  * - Foreign rules route an address of the NIC.
  * - The NIC owns a rule of ours already (ibh_rule_owner()). */
@@ -35,9 +36,9 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
 /* ---- want.c: what main says of a subnet ---- */
 
-/* Copies gateway and metrics from main's route to this subnet through this NIC, if there is one. (Ports that a switch
- * isolates reach even their own subnet via a gateway.) Returns FALSE if packets that leave through this NIC would not
- * arrive, or if our route cannot express main's: then T must not have the subnet. */
+/* If main has a route through this NIC to the subnet of `address`, copies gateway and metrics from that route. (Ports
+ * that a switch isolates reach even their own subnet via a gateway.) Returns FALSE if packets that leave through this
+ * NIC would not arrive, or if our route cannot express main's route: then T must have no route to the subnet. */
 gboolean ibh_copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route);
 
 /* ---- spread.c: the routes (IbhRoute) and rules (IbhRule) of main=spread ---- */
@@ -58,7 +59,7 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 /* Sets the gateway, and the scope and onlink that the kernel then requires. The family of `gateway` is AF_UNSPEC for a
  * route on link. */
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway);
-/* Adds the route, and before it a host route to its IPv6 gateway if `routes` do not reach the gateway. */
+/* Adds the route. If `routes` do not reach the route's IPv6 gateway, first adds a host route to the gateway. */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
 /* TRUE if our routes can express the route: it has one next hop, no source prefix, no TOS and no encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);

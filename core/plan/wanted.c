@@ -76,8 +76,8 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const IbhNic *nic = one->nic;
         /* An undone NIC with a strict rp_filter may drop even ARP requests for its own addresses. Then a remaining rail
-         * has to answer these requests, so --undo also sets the ARP sysctls of the rails that it leaves alone
-         * otherwise. */
+         * has to answer these requests, so --undo also sets the ARP sysctls of the rails that it otherwise leaves
+         * alone. */
         const gboolean adapts = rails->undo && !rails->blind && !nic->kept && ibh_nic_is_programmed(rails, nic);
 
         if (one->selected) {
