@@ -60,16 +60,15 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-/* The state could not be saved: warns of what follows from this. `problem` is NULL if the store could not be opened. In
- * this case, ibh_run_open() has warned already, and a second warning is due only for a run with `undo`, whose holds are
- * lost. */
+/* Warns of the consequences of an unsaved state. `problem` is NULL if the store could not be opened: then
+ * ibh_run_open() has warned already, and only a run with `undo`, whose holds are lost, warns again. */
 static void warn_not_saved(IbhRun *run, const GError *problem)
 {
-    const char *means = run->undo
-                            ? "no hold could be saved: the next event routes these NICs again; to prevent that, set "
-                              "manage=no in " IBH_CONFIG_DIR "/ib-hook.conf"
-                            : "old sysctl values and holds are not remembered for --undo";
-    g_autofree char *text = g_strdup_printf("%s%s%s", problem ? problem->message : "", problem ? "; " : "", means);
+    const char *loss = run->undo
+                           ? "no hold could be saved: the next event routes these NICs again; to prevent that, set "
+                             "manage=no in " IBH_CONFIG_DIR "/ib-hook.conf"
+                           : "old sysctl values and holds are not remembered for --undo";
+    g_autofree char *text = g_strdup_printf("%s%s%s", problem ? problem->message : "", problem ? "; " : "", loss);
 
     if (run->undo || run->store)
         ibh_run_warn(run, text);
@@ -137,7 +136,7 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
 }
 
 /* Updates the known rails: remembers the present rails, forgets rails that nobody expects any more or that --undo
- * covers, and notes since when the others are missing. Remembers no rail if the run has `undo`, or if an operation
+ * covers, and notes when the others went missing. Remembers no rail if the run has `undo`, or if an operation
  * failed (`refused`): after a failure, a new rail may be incomplete, and must not be reported as missing later. */
 static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {
@@ -156,7 +155,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
             ibh_known_put(known, &now);
     }
     IBH_EACH_BACK (IbhKnownRail, one, known) {
-        /* A run that takes an unconfirmed --apply back sets run->undo, too, but its remember() has restored the known
+        /* A run that takes back an unconfirmed --apply sets run->undo, too, but its remember() has restored the known
          * rails. */
         const gboolean is_undone =
             run->undo && !run->remember && (!run->only || g_strv_contains(run->only, one->iface));
@@ -180,7 +179,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
     g_autoptr(GError) problem = NULL;
     IbhOutcome *outcome;
-    sigset_t blocked, signals;
+    sigset_t blocked, mask_before;
 
     /* Block signals for the few milliseconds of a change, so that the change is completed even if a terminal is closed
      * or a service is stopped meanwhile. But the alarm of a hook's time limit may end even a change, because the hook
@@ -188,7 +187,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     sigfillset(&blocked);
     if (run->is_event)
         sigdelset(&blocked, SIGALRM);
-    sigprocmask(SIG_BLOCK, &blocked, &signals);
+    sigprocmask(SIG_BLOCK, &blocked, &mask_before);
     ibh_state_remember(ahead, plan, FALSE);
     ibh_state_match_links(ahead, run->snapshot); /* fills in the hardware of the new entries */
     if (plan->len && run->store)                 /* after an error, go on: the state is saved again after the plan */
@@ -215,6 +214,6 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     run->has_holds = !run->is_unsaved && after->holds->len > 0;
     if (run->is_unsaved)
         warn_not_saved(run, problem);
-    sigprocmask(SIG_SETMASK, &signals, NULL);
+    sigprocmask(SIG_SETMASK, &mask_before, NULL);
     return outcome;
 }

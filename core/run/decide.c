@@ -15,7 +15,7 @@ gboolean ibh_run_look(IbhRun *run, GError **error)
 
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 {
-    /* A run that takes an unconfirmed --apply back sets run->undo, too, but has a plan of its own. */
+    /* A run that takes back an unconfirmed --apply sets run->undo, too, but has a plan of its own. */
     const gboolean is_undo = run->undo && !run->plan;
     /* --undo respects the holds of an earlier --undo: a held NIC has nothing of ours. */
     IbhRequest request = {
@@ -24,8 +24,8 @@ GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 
     g_clear_pointer(&run->rails, ibh_rails_free);
     run->rails = ibh_rails_find(run->config, run->snapshot, &request, run->undo ? &problem : error);
-    /* Even if the table= settings of two NICs conflict, --undo must work, and so must taking an --apply back. Both then
-     * use the default configuration, which sets no table=. */
+    /* --undo, and a run that takes back an unconfirmed --apply, must work even if the table= settings of two NICs
+     * conflict. Then both use the default configuration, which sets no table=. */
     if (problem) {
         ibh_run_forget_config(run, problem);
         request.blind = TRUE;

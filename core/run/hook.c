@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #define SECONDS 10          /* the time limit of a hook */
-#define STAY G_USEC_PER_SEC /* how long a hook stays after an early call; only --watch sees what changes later */
+#define STAY G_USEC_PER_SEC /* how long a hook stays after an early call; only --watch sees later changes */
 #define PAUSE (20 * 1000)   /* microseconds to wait after an address has changed: more addresses and routes follow */
 
 /* ---- an early call ---- */
 
-/* The after() of each run. If the run failed before it found the rails, there may be candidates. */
+/* IbhEvent.after(). If the run failed before it found the rails, the host may have candidates. */
 static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcome G_GNUC_UNUSED)
 {
     gboolean *may_have_rails = data;
@@ -30,26 +30,26 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
     IbhEvent event = *first;
     const gint64 end = g_get_monotonic_time() + STAY;
-    struct pollfd addresses = {.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE),
-                               .events = POLLIN};
+    struct pollfd reports = {.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE),
+                             .events = POLLIN};
     gboolean may_have_rails = TRUE, again;
     char report[1024];
 
-    (void)bind(addresses.fd, (const struct sockaddr *)&groups, sizeof groups); /* if this fails, poll() just waits */
+    (void)bind(reports.fd, (const struct sockaddr *)&groups, sizeof groups); /* if this fails, poll() just waits */
     event.after = note_candidates;
     event.data = &may_have_rails;
     do {
         again = g_get_monotonic_time() < end;
         (void)ibh_event_run(&event, complained);
         again = again && may_have_rails;
-        if (again && poll(&addresses, 1, (int)(MAX(end - g_get_monotonic_time(), 0) / 1000) + 1) > 0) {
+        if (again && poll(&reports, 1, (int)(MAX(end - g_get_monotonic_time(), 0) / 1000) + 1) > 0) {
             g_usleep(PAUSE);
             /* Discard the reports, because each run reads everything. ENOBUFS: the kernel had no room for some. */
-            while (recv(addresses.fd, report, sizeof report, 0) >= 0 || errno == ENOBUFS)
+            while (recv(reports.fd, report, sizeof report, 0) >= 0 || errno == ENOBUFS)
                 ;
         }
     } while (again);
-    close(addresses.fd);
+    close(reports.fd);
 }
 
 /* ---- the limit ---- */
@@ -74,7 +74,7 @@ static void limit_time(void)
     sigset_t set;
 
     sigaction(SIGALRM, &action, NULL);
-    /* A blocked signal stays blocked in a new program, so our caller may have blocked SIGALRM for us. */
+    /* execve() keeps the signal mask: if our caller blocked SIGALRM, it is still blocked here. */
     sigemptyset(&set);
     sigaddset(&set, SIGALRM);
     sigprocmask(SIG_UNBLOCK, &set, NULL);

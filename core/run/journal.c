@@ -29,14 +29,14 @@ gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize len
 
 void ibh_log_lines(int priority, const char *lines, gboolean or_stderr)
 {
-    g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
+    g_auto(GStrv) split = g_strsplit(lines, "\n", -1);
     const int size = BUFFER_SIZE, pid = (int)getpid();
     struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
     int fd = lines[0] ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
-    for (char **line = each; *line; line++) {
+    for (char **line = split; *line; line++) {
         g_autofree char *message = ibh_text_printable(*line);
         g_autofree char *journal = g_strdup_printf(
             "PRIORITY=%d\nSYSLOG_IDENTIFIER=ib-hook\nSYSLOG_PID=%d\nMESSAGE=%s\n", priority, pid, message);

@@ -22,7 +22,8 @@ void ibh_process_start(void)
 {
     int fd;
 
-    (void)ibh_store_is_home(); /* while we have the capability for it */
+    /* Looks at process 1 while we have the capability for it, and remembers the answer. */
+    (void)ibh_store_is_home();
     /* Our memory holds the caller's environment: other processes must not read it, and no core dump may contain it.
      * RLIMIT_CORE=0 would not prevent core dumps that the kernel pipes to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

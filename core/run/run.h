@@ -21,7 +21,7 @@ typedef struct IbhRun {
     const char *const *only; /* interfaces; NULL for all */
     gboolean is_event;       /* the run is for an event: it changes no holds, and a time limit may interrupt a change */
     gboolean writes;         /* the run changes the kernel or our files, so it takes the lock */
-    gboolean undo;           /* the run is --undo or, if it has a plan(), takes an unconfirmed --apply back */
+    gboolean undo;           /* the run is --undo or, with a plan(), takes back an unconfirmed --apply */
     /* Makes the plan; NULL for the plan of --apply or --undo. */
     GPtrArray *(*plan)(const struct IbhRun *run);
     /* Updates the state after the change; if NULL, ibh_run_change() itself remembers rails and holds. */
@@ -73,9 +73,9 @@ typedef struct {
     const char *config; /* NULL for /etc/ib-hook */
     const char *sysfs;  /* /sys or a copy */
     IbhRestraint restraint;
-    /* Each function may be NULL. configure() is called when the files have been read. It may replace run->config, which
-     * is NULL if the files are bad. after() is called at the end of each run, and an event may have two runs. `outcome`
-     * is NULL if the run ended before the change. */
+    /* Each function may be NULL. configure() is called when the files have been read, and may replace run->config,
+     * which is NULL if the files are bad. after() is called at the end of each run (an event may have two runs); its
+     * `outcome` is NULL if the run ended before the change. */
     void (*configure)(gpointer data, IbhRun *run);
     void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome);
     gpointer data;
@@ -93,8 +93,8 @@ int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
 /* ---- lines for the journal, else syslog; these functions never block ---- */
 
-/* `priority` is LOG_WARNING, LOG_INFO, … With `or_stderr`, a line that neither the journal nor syslog takes
- * goes to standard error. A command such as --apply needs no `or_stderr`, because its own output says the same. */
+/* `priority` is LOG_WARNING, LOG_INFO, … With `or_stderr`, writes a line to standard error if neither the journal nor
+ * syslog takes the line. A command such as --apply needs no `or_stderr`, because its own output says the same. */
 void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
 /* Sends a datagram to the socket at this path, or with this abstract name ("@…"). Returns FALSE if that fails, for
  * example because nobody listens or the socket is full. A signal handler calls this function, so it must not allocate
