@@ -2,7 +2,7 @@
 /*
  * The nouns of the program: plain values, no I/O.
  *
- * A snapshot holds the routing state of one network namespace at one moment. What a run wants depends only on the
+ * A snapshot holds the routing state of one network namespace at one moment. The decisions of a run depend only on the
  * snapshot, the configuration and the request (IbhRequest in plan/rails.h). The words "rail", "candidate", "foreign",
  * "held" and so on are explained in core/README.md.
  */
@@ -49,7 +49,7 @@ gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 guint ibh_ip_hash(gconstpointer ip);            /* a GHashFunc for IbhIp */
 gboolean ibh_ip_is_unicast(const IbhIp *ip);    /* not multicast, loopback, 0/8, 240/4 or ::/120 */
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
-gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly all links have such addresses; none makes a rail */
+gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: most links have such an address; it makes no NIC a rail */
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
@@ -111,8 +111,8 @@ typedef struct {
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
     char slot[IBH_SLOT_LEN]; /* as in IbhKnownRail; "" if unknown, or if ibh_known_link() need not compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
-    guint lladdr_len;                                /* 0 if the link lacks a hardware address, or a broadcast address
-                                                        of the same length */
+    guint lladdr_len;                                /* 0 if the link has no hardware address, or has no broadcast
+                                                        address of the same length */
     guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* the NIC's own IPv4 sysctls that ib-hook only reads */
@@ -129,7 +129,7 @@ typedef struct {
 void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN]);
 gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware); /* FALSE for "-" */
 
-gboolean ibh_link_is_of_the_host(const IbhLink *link); /* TRUE for lo, a dummy, a point-to-point link: on no LAN */
+gboolean ibh_link_is_of_the_host(const IbhLink *link); /* TRUE if on no LAN: lo, a dummy, a point-to-point link */
 
 typedef struct {
     int ifindex;
@@ -213,8 +213,8 @@ typedef struct {
     IbhIp gateway;       /* AF_UNSPEC if on link */
 } IbhHop;
 
-/* A pool stores the lists of nexthops and the metrics of routes; equal ones are stored only once. An IbhRoute does not
- * own what it has in the pool, so it can be copied like a plain value, but is valid only while the pool exists. */
+/* A pool stores the nexthops and the metrics of routes, equal data only once. An IbhRoute does not own its data in the
+ * pool: you can copy an IbhRoute like a plain value, but the copy is valid only while the pool exists. */
 GHashTable *ibh_pool_new(void);
 /* Returns the pool's copy of `data`; NULL if `size` is 0. */
 gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size);
@@ -239,7 +239,7 @@ typedef struct {
                               ibh_route_part() */
     const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route or a group of objects; else NULL */
     guint32 object;        /* the id of a nexthop object (ip nexthop); 0 if there is none */
-    gboolean special;      /* for one TOS or one source prefix only; our routes never are */
+    gboolean special;      /* the route is for one TOS or one source prefix only; FALSE for our routes */
     gboolean encapsulated; /* as in IbhHop; a multipath route has this flag in its hops */
     gboolean cached;       /* IPv6: a path MTU or redirect that the kernel has learned for one host */
     int expires;           /* IPv6: the lifetime that is left, in clock ticks; negative if it is over; 0: no limit */
@@ -261,12 +261,13 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b); /* ignores `object`
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
 gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: protocol ra, or protocol kernel with a lifetime */
-gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
-/* Of the routes to exactly this subnet through this NIC (0: any NIC), returns the one with the lowest metric; NULL if
- * there is none. Ignores special routes. A multipath route counts as a route through its first NIC. */
+gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses them */
+/* Returns the route to exactly this subnet through this NIC (through any NIC if `ifindex` is 0) that has the lowest
+ * metric; NULL if there is none. Ignores special routes. A multipath route counts as a route through its first NIC. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
-/* TRUE if family, table, prefix and metric are equal. Then NLM_F_REPLACE with one route replaces the other route. Two
- * exceptions: one is special; or, before Linux 5.6, the new IPv6 route is on link and the old one has a gateway. */
+/* TRUE if family, table, prefix and metric are equal. Then one route, sent with NLM_F_REPLACE, replaces the other one.
+ * There are two exceptions: one of the two routes is special (IbhRoute.special); or, before Linux 5.6, the new IPv6
+ * route is on link and the old IPv6 route has a gateway. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 /* TRUE if `than` is NULL, if the route has the longer prefix, or if both prefixes are equally long and the route has
  * the lower metric. */
@@ -283,7 +284,7 @@ typedef struct {
     int set; /* our value */
 } IbhSavedSysctl;
 
-/* The table of a rail of the last run, or of a kept or spared NIC that was a rail in an earlier run. */
+/* The table of a NIC that was a rail in the last run, or that was a rail in an earlier run and is kept or spared. */
 typedef struct {
     char iface[IFNAMSIZ];
     int ifindex;
@@ -296,16 +297,17 @@ typedef struct {
 
 /* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
-    IBH_IS_THERE,   /* either the NIC lacks nothing: it is a rail, or is alone in its subnet while partners are away; or
-                       what the NIC lacks does not matter: it is held, blocked, or no candidate (with an RDMA port, or
-                       with manage=yes) */
+    IBH_IS_THERE,   /* the NIC lacks nothing: it is a rail, or is alone in its subnet while its partners are away. Or it
+                       does not matter what the NIC lacks: the NIC is held, blocked, or no candidate although it has an
+                       RDMA port or manage=yes */
     IBH_FORGOTTEN,  /* nobody expects a rail any more: the NIC has manage=no (and is not kept), has a master (bond,
                        bridge, VRF), or is alone because it has other subnets now or has no partner left
                        (IbhNic.is_alone_for_good) */
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM uses it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
-    IBH_LACKS_SUBNET, /* its addresses have the prefix length of a single host now; another candidate has the subnet */
+    IBH_LACKS_SUBNET, /* the NIC's addresses have the prefix length of a single host now, but another candidate has the
+                         subnet */
     IBH_LACKS_CARRIER,
     IBH_LACKS_RDMA, /* the netdev exists, but its RDMA device does not */
     IBH_IS_GONE,    /* no netdev, and no driver has the hardware */
@@ -366,8 +368,8 @@ typedef struct {
                                 - the unicast routes of protocol kernel in all tables (ours and connected routes);
                                 - all other routes of the tables that matter as a whole (ibh_scope_tables()).
                                 In each part, the routes of a table are in the kernel's order. */
-    GArray *main_by_nic;     /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; of a
-                                multipath route, one part (ibh_route_part()) for each candidate */
+    GArray *main_by_nic;     /* IbhRoute: the main table's routes through candidates, if plan/scope.c asks for them. A
+                                multipath route is split into parts (ibh_route_part()), one for each candidate */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: the main table's routes to a candidate's subnet, if
                                 the main table has no route to this subnet through the candidate itself
                                 (ibh_scope_unreached_subnets()) */
@@ -382,14 +384,14 @@ typedef struct {
     IbhIp from, to; /* `from` has only zeros if the packet has no source address */
     int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
     int bound;      /* the NIC that the socket is bound to; 0 if there is none */
-    guint8 neutral; /* IPv4: the IP protocol of the question: of ICMP, TCP and UDP, one that the fewest rules name; 0
+    guint8 neutral; /* IPv4: the IP protocol of the question: ICMP, TCP or UDP, whichever the fewest rules name; 0
                        stands for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
     int error;   /* the errno with which the kernel refuses the packet; 0 if the members below have the route */
     guint8 type; /* RTN_*; for types other than unicast and broadcast, oif is 0 */
     int oif;
-    const IbhHop *hops; /* as in IbhRoute; of a multipath route, oif is the ifindex of the first hop */
+    const IbhHop *hops; /* as in IbhRoute; if not NULL, oif is the ifindex of the first hop */
     guint32 table;      /* with `match`: the table of the matching route */
     guint length;       /* with `match`: the prefix length of the matching route */
     IbhIp src;          /* the src of the route; AF_UNSPEC if there is none */

@@ -47,13 +47,13 @@ typedef struct {
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
     IbhRoute replaced;  /* the old route of route-replace */
     gboolean for_good;  /* route-replace, route-del: cannot be taken back, because the kernel would refuse the old route
-                           now: a next hop is dead, its source address has gone, or its gateway is an address of this
-                           host now */
+                           now: one of its next hops is dead, its source address has gone, or its gateway is an
+                           address of this host now */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set: the present value, the new value */
     IbhIp ip;           /* announce */
-    gboolean by_kernel; /* announce: the kernel can announce the address, because the kernel's own ARP request for the
-                           address has the same address as its source */
+    gboolean by_kernel; /* announce: the kernel can announce the address, because it would choose this address as the
+                           source of its own ARP request for the address ("who has ADDR, tell ADDR") */
     char *hops;         /* the devices of a route of main=spread in ip's words: "nexthop dev ib0 nexthop dev ib1", or
                            "dev ib0"; NULL for other routes */
     const char *why;    /* the reason for the operation, if it is always the same; NULL if check/why.h has to find it */

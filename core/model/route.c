@@ -96,7 +96,8 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
         part.encapsulated |= hop->encapsulated;
     }
     *ret_part = part;
-    /* Without `hops`, the route's own ifindex decides; with `hops`, whether the loop counted any. */
+    /* Without `hops`, the route's own ifindex decides. With `hops`, part.ifindex always matches, so the number of
+     * nexthops that the loop counted decides. */
     return part.ifindex == ifindex && part.nexthops;
 }
 

@@ -129,7 +129,7 @@ char *ibh_state_format(const IbhState *state)
     }
     if (state->recalled)
         g_string_append(text, IBH_STATE_RECALLED "\n");
-    /* The known rails come last: host/store.c copies the end of the text, which has only them, to the rails file. */
+    /* The known rails come last: host/store.c writes all lines from the first "known" on into the rails file. */
     IBH_EACH (const IbhKnownRail, known, state->known) {
         char ip[IBH_IP_STRLEN];
 
