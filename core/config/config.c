@@ -260,9 +260,9 @@ static gboolean read_setting(Reader *reader)
 
 /* ---- sections and lines ---- */
 
-/* Returns what follows a set such as [0-3]. A ']' at the beginning of a set does not close it, but is its first
- * character. Returns NULL if the set is not closed, or has a range that runs backwards. Also returns NULL if the set
- * has a '[' inside: fnmatch() might read a character class there, such as [:alpha:], whose meaning depends on the
+/* Returns the text after a set such as [0-3]. A ']' at the beginning of a set does not close the set, but is the set's
+ * first character. Returns NULL if the set is not closed, or has a range that runs backwards. Also returns NULL if the
+ * set has a '[' inside: fnmatch() might read a character class there, such as [:alpha:], whose meaning depends on the
  * locale. */
 static const char *skip_set(const char *open)
 {

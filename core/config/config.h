@@ -24,8 +24,8 @@ typedef enum {
     IBH_GATEWAY_LAST   /* the last host of the IPv4 subnet */
 } IbhGateway;
 
-/* Numbers of tables, and priorities of rules. The two rules of a pair have priorities that follow each other: the first
- * rule looks up main, the second rule T. */
+/* Numbers of tables, and priorities of rules. The two rules of a pair have consecutive priorities: the first rule looks
+ * up main, the second rule T. */
 #define IBH_TABLE_BASE 940u       /* an automatic table: 940 + IbhNic.rank, if this number is free (plan/tables.c) */
 #define IBH_PRIORITY_BASE 1941u   /* the last rule that looks up T; in its pair, the rule for main has 1940 */
 #define IBH_LEVELS_MAX 8          /* how deep prefixes of T may be nested; each level has two priorities of the span */
@@ -39,7 +39,8 @@ typedef struct {
     IbhIp via; /* AF_UNSPEC for the gateway= of the rail */
 } IbhRemote;
 
-/* The settings of one interface; `main` and `rails` are the same for all. The pointers lead into the IbhConfig. */
+/* The settings of one interface; `main` and `rails` are the same for all interfaces. The pointers are valid as long as
+ * the IbhConfig. */
 typedef struct {
     IbhMain main;
     guint rails; /* how many RDMA ports should have a rail; 0 if not configured */
@@ -64,8 +65,8 @@ typedef enum {
     IBH_N_KEYS
 } IbhKey;
 
-/* The ranks of sections. If several sections that are for an interface set the same key, the section with the highest
- * rank wins. */
+/* The ranks of sections. If several sections match an interface and set the same key, the section with the highest rank
+ * wins. */
 #define IBH_RANK_DEFAULTS 0u
 #define IBH_RANK_GLOB 1u /* plus the number of characters outside of wildcards */
 #define IBH_RANK_EXACT G_MAXUINT

@@ -15,7 +15,7 @@ gboolean ibh_table_parse(const char *text, guint32 *ret_table)
     return TRUE;
 }
 
-/* Ignores the text behind the name, as ip(8) does. */
+/* Ignores the text after the name, as ip(8) does. */
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table)
 {
     static const char blanks[] = " \t\r\f\v";
