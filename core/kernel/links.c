@@ -76,7 +76,7 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
     info_data = find_in(attributes[IFLA_LINKINFO], IFLA_INFO_DATA);
     if (g_str_equal(link.kind, "vrf"))
         link.vrf = get_u32(find_in(info_data, IFLA_VRF_TABLE), 0);
-    /* With IFLA_LINK_NETNSID, IFLA_LINK is an index of another namespace. */
+    /* With IFLA_LINK_NETNSID, IFLA_LINK is an index in another namespace. */
     if (!attributes[IFLA_LINK_NETNSID] && (g_strv_contains(stacked, link.kind) || link.type == ARPHRD_INFINIBAND))
         link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
     if (link.parent == link.ifindex)
@@ -85,8 +85,8 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
     get_string(attributes[IFLA_PHYS_PORT_NAME], port, sizeof port);
     link.representor = attributes[IFLA_PHYS_SWITCH_ID] &&
                        (g_str_has_prefix(port, "pf") || (port[0] == 'c' && g_ascii_isdigit(port[1])));
-    /* Announcements need a broadcast address, too. Without one of the same length, the link counts as a link without a
-     * hardware address. */
+    /* Announcements need a broadcast address, too. If the link has no broadcast address of the same length, treat the
+     * link as one without a hardware address. */
     own = attributes[IFLA_ADDRESS];
     broadcast = attributes[IFLA_BROADCAST];
     if (own && broadcast && nla_len(own) <= IBH_LLADDR_MAX && nla_len(broadcast) == nla_len(own)) {
@@ -124,8 +124,8 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
     if (!ibh_netlink_dump(netlink, message, on_link_message, links, links, NULL, "the interfaces", error))
         return FALSE;
     /* If an IPoIB child was moved to this namespace, the kernel reports its parent's index without the namespace, and
-     * here another NIC may have that index. So compare the port GUIDs: a child has the GUID of its port. Clear indices
-     * only after the loop, because has_its_parent() takes a link without a parent for a port. */
+     * here another NIC may have that index. So compare the port GUIDs: a child has the GUID of its parent. Clear
+     * `parent` only after the loop: in the loop, has_its_parent() would take a child without `parent` for a parent. */
     IBH_EACH (IbhLink, link, links) {
         if (link->type == ARPHRD_INFINIBAND && link->parent && !has_its_parent(links, link))
             g_ptr_array_add(orphans, link);
@@ -148,15 +148,15 @@ static IbhIp ip_of(const struct nl_addr *address)
 
 static void append_address(struct nl_object *object, void *data)
 {
-    struct rtnl_addr *given = (struct rtnl_addr *)object;
-    const guint flags = rtnl_addr_get_flags(given);
-    const struct nl_addr *peer = rtnl_addr_get_peer(given);
-    const IbhIp local = ip_of(rtnl_addr_get_local(given)), of_subnet = peer ? ip_of(peer) : local;
+    struct rtnl_addr *libnl_address = (struct rtnl_addr *)object;
+    const guint flags = rtnl_addr_get_flags(libnl_address);
+    const struct nl_addr *peer = rtnl_addr_get_peer(libnl_address);
+    const IbhIp local = ip_of(rtnl_addr_get_local(libnl_address)), ifa_address = peer ? ip_of(peer) : local;
     const IbhAddress address = {
-        .ifindex = rtnl_addr_get_ifindex(given),
+        .ifindex = rtnl_addr_get_ifindex(libnl_address),
         .local = local,
-        .subnet = ibh_prefix_of(&of_subnet, (guint)rtnl_addr_get_prefixlen(given)),
-        .scope = (guint8)rtnl_addr_get_scope(given),
+        .subnet = ibh_prefix_of(&ifa_address, (guint)rtnl_addr_get_prefixlen(libnl_address)),
+        .scope = (guint8)rtnl_addr_get_scope(libnl_address),
         .secondary = (flags & IFA_F_SECONDARY) != 0,
         .noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0,
         .dynamic = !(flags & IFA_F_PERMANENT),
@@ -165,7 +165,7 @@ static void append_address(struct nl_object *object, void *data)
         .deprecated = (flags & IFA_F_DEPRECATED) != 0,
     };
 
-    if (local.family != AF_UNSPEC && of_subnet.family == local.family)
+    if (local.family != AF_UNSPEC && ifa_address.family == local.family)
         g_array_append_vals(data, &address, 1);
 }
 

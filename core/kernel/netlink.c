@@ -186,8 +186,9 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive_answer(netlink, &exchange);
     if (problem) {
-        /* Connect again: if this is a dump, the kernel may not have sent all of it, and then the old socket cannot
-         * begin another dump. If that fails, all later requests fail; but this change may have been made. */
+        /* Until the kernel has sent all of a dump, the same socket cannot begin another dump. So open the socket again.
+         * If that fails, all later requests fail; but the error must still say that this answer was not read, because
+         * the kernel may have made the change. */
         (void)connect_socket(netlink, NULL);
         g_set_error(error, problem == UNREADABLE ? IBH_NETLINK_ERROR : IBH_ANSWER_LOST, EBADMSG, "netlink: %s",
                     problem);

@@ -53,9 +53,9 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* Reads the unicast routes of the main table through these NICs. `ifindexes` is an array of int. Of a multipath route,
- * appends one part (ibh_route_part()) for each of these NICs through which it leads. `keep` and `of` are those of
- * IbhRouteFilter. */
+/* Reads the unicast routes of the main table through these NICs. `ifindexes` is an array of int. Splits a multipath
+ * route into parts (ibh_route_part()), one for each of these NICs that the route leads through. `keep` and `of` are
+ * those of IbhRouteFilter. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error);
 
@@ -82,9 +82,9 @@ gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifi
 
 /* Sends a gratuitous ARP for any IPv4 address, or an unsolicited neighbour advertisement for an IPv6 address of this
  * host, through any link; succeeds without sending if the link has no hardware address. The first gratuitous ARP opens
- * `*packet_socket`, which must be -1 until then. To close a packet socket takes some milliseconds (an RCU grace
- * period), so the caller keeps this socket for the whole run. If the kernel's own ARP can announce the address, the
- * caller should rather call ibh_netlink_execute(), which needs no packet socket. */
+ * `*packet_socket`, which must be -1 until then. Closing a packet socket takes some milliseconds (an RCU grace period),
+ * so the caller keeps this socket for the whole run. If the kernel's own ARP can announce the address, the caller
+ * should call ibh_netlink_execute() instead, which needs no packet socket. */
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */

@@ -138,9 +138,9 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
         nla_put_u32(message, RTA_TABLE, filter->table);
     if (filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
-    /* In each datagram, the kernel continues a dump of an IPv4 table at an address, and at a position among the routes
-     * whose prefixes begin at this address. So only a change of such a route, between two datagrams, can make the dump
-     * skip a route. This is rare enough to read IPv4 routes once. */
+    /* Between two datagrams of a dump, the kernel remembers an address in an IPv4 table, and a position among the
+     * routes whose prefixes begin at this address. So the dump can repeat or skip a route only if such a route is added
+     * or deleted between the two datagrams. This is rare enough to read IPv4 routes once. */
     if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes,
                           filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error))
         return FALSE;
@@ -165,18 +165,18 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
      * together. */
     const gboolean one_by_one = netlink->strict;
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
-    g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);
+    g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);
 
-    if (!one_by_one && !ibh_netlink_read_routes(netlink, &filter, whole, error))
+    if (!one_by_one && !ibh_netlink_read_routes(netlink, &filter, routes, error))
         return FALSE;
     IBH_EACH (const int, ifindex, ifindexes) {
         if (one_by_one) {
-            g_array_set_size(whole, 0);
+            g_array_set_size(routes, 0);
             filter.ifindex = *ifindex;
-            if (!ibh_netlink_read_routes(netlink, &filter, whole, error))
+            if (!ibh_netlink_read_routes(netlink, &filter, routes, error))
                 return FALSE;
         }
-        IBH_EACH (const IbhRoute, route, whole) {
+        IBH_EACH (const IbhRoute, route, routes) {
             IbhRoute part;
 
             if (ibh_route_part(route, *ifindex, &part))

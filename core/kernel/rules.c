@@ -99,8 +99,9 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
     int left = nlmsg_attrlen(header, sizeof *info);
     IbhRule rule = {
         .family = info->family,
-        /* Without FRA_SRC, `from` is a prefix of this family and of length 0. Without FRA_DST, all of `to` stays zero,
-         * also its family, as in ibh_rule_of_ours(): ibh_rule_compare() compares families of prefixes, too. */
+        /* ibh_rule_compare() also compares the families of prefixes, so an absent prefix must be the same as in
+         * ibh_rule_of_ours(): without FRA_SRC, `from` has this family and the length 0; without FRA_DST, all members of
+         * `to` are zero, even the family. */
         .from = get_prefix(NULL, info->family, info->src_len),
         .action = info->action,
         .table = info->table,

@@ -38,7 +38,7 @@ static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
 }
 
 /* Sends the change, waits for the answer, and frees the message. Also succeeds if the kernel refuses the change with
- * the errno `as_wanted`, which shows that the change is not needed; 0: no errno shows that. */
+ * the errno `as_wanted`, which shows that the change is not needed. If `as_wanted` is 0, every refusal is an error. */
 static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wanted, GError **error)
 {
     g_autoptr(IbhMessage) message = change->message;
@@ -83,8 +83,8 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
 
 /* ---- routes ---- */
 
-/* A nexthop is sent as a device alone: all nexthops of our multipath routes (main=spread) are on link and have the same
- * weight. */
+/* Sends only the device of each nexthop: all nexthops of our multipath routes (main=spread) are on link and have the
+ * same weight. */
 static void put_hops(Change *change, const IbhRoute *route)
 {
     struct nlattr *list = nla_nest_start(change->message, RTA_MULTIPATH);
@@ -100,15 +100,15 @@ static void put_hops(Change *change, const IbhRoute *route)
 static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpType type, GError **error)
 {
     const gboolean del = type == IBH_OP_ROUTE_DEL;
-    const int create = NLM_F_CREATE | (type == IBH_OP_ROUTE_ADD ? NLM_F_EXCL : NLM_F_REPLACE);
+    const int create_flags = NLM_F_CREATE | (type == IBH_OP_ROUTE_ADD ? NLM_F_EXCL : NLM_F_REPLACE);
     const struct rtmsg fixed = {.rtm_family = (guint8)route->family,
                                 .rtm_dst_len = (guint8)route->dst.length,
                                 .rtm_protocol = route->protocol,
                                 .rtm_scope = route->scope,
                                 .rtm_type = route->type,
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
-    Change change = {.message =
-                         ibh_message_new(del ? RTM_DELROUTE : RTM_NEWROUTE, del ? 0 : create, &fixed, sizeof fixed)};
+    Change change = {
+        .message = ibh_message_new(del ? RTM_DELROUTE : RTM_NEWROUTE, del ? 0 : create_flags, &fixed, sizeof fixed)};
     const sa_family_t gateway_family = (sa_family_t)route->gateway.family;
 
     put_prefix(&change, RTA_DST, &route->dst);
