@@ -102,7 +102,7 @@ gboolean ibh_hop_has_virtual(IbhProbeHop *hop)
 
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr)
 {
-    /* of an InfiniBand hardware address, compare only the GUID: the kernel changes the other bytes */
+    /* all of an InfiniBand hardware address but the GUID can change, so compare only the GUID */
     const guint skip = lladdr->len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
     const IbhLink *found = NULL;
 
@@ -190,8 +190,8 @@ static int get_effective_of(const IbhProbe *probe, const IbhLink *link, IbhSysct
  * In IPv4, a NIC of this host may answer for the address of another NIC of this host. This answer matters if four
  * things are true (`is_beside_rails`); all other claims of this host's NICs are ignored:
  * - The NIC that answers is not a rail (IBH_NIC_RAIL).
- * - The question named no sender. All other questions of --probe name an address of this host as the sender. No peer's
- *   question does, so an answer to such a question does not show what peers get.
+ * - The question named no sender. All other questions of --probe name an address of this host as the sender, which no
+ *   peer's question does. So the answer to such a question does not show what peers get.
  * - The NIC has no arp_filter. The kernel applies arp_filter to a peer's question, but not to a question without a
  *   sender, so a NIC with arp_filter may answer --probe, but not a peer.
  * - The NIC's rp_filter is not 1. With 1, the kernel drops a peer's question if the way to the peer leads through
@@ -261,7 +261,8 @@ void ibh_probe_believe_routers(IbhProbe *probe)
             continue;
         hop->forged = FALSE;
         hop->is_virtual = TRUE;
-        hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = name, .answers = 1}; /* the first claim */
+        /* `n_claims` is 0, so there is room */
+        hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = name, .answers = 1};
         /* a sender that used only this name forges nothing; a sender that used another name does */
         IBH_EACH_BACK (IbhProbeForgery, one, probe->forgeries) {
             if (!is_about(one, hop))

@@ -23,9 +23,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SIX 40      /* bytes of an IPv6 header */
-#define FRAGMENT 8  /* bytes of the fragment header of IPv6 */
-#define FLAGS_AT 13 /* offset in a TCP header */
+#define IPV6_HEADER 40    /* bytes of an IPv6 header */
+#define FRAGMENT_HEADER 8 /* bytes of the fragment header of IPv6 */
+#define FLAGS_AT 13       /* offset in a TCP header */
 #define FIN 0x01
 #define SYN 0x02
 #define RST 0x04
@@ -223,25 +223,28 @@ static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
     return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
-/* Takes an ICMP error (too long, unreachable, time exceeded) if another host sent it, it came in through a pair's NIC,
- * it quotes one of this pair's echoes with its IP header, and the frame may be from the pair's next hop. */
+/* Takes an ICMP error (too long, unreachable, time exceeded) under four conditions:
+ * - Another host sent the error.
+ * - The error came in through the NIC of a pair.
+ * - The error quotes an echo of this pair, with the echo's IP header.
+ * - The frame may be from the pair's next hop. */
 static void hear_error(IbhProbe *probe, const IbhPacket *error)
 {
     const int family = error->from.family;
     const gboolean six = family == AF_INET6;
-    const gsize size = six ? 16 : 4, before = 8 + (six ? SIX : 20);
-    const guint8 *icmp = error->icmp, *quote = icmp + before;
+    const gsize ip_size = six ? 16 : 4, quote_at = 8 + (six ? IPV6_HEADER : 20);
+    const guint8 *icmp = error->icmp, *quote = icmp + quote_at;
     guint limit;
     IbhProbePair *pair;
     IbhIp from, to;
 
-    if (error->length < before + QUOTE || ibh_rails_holder(probe->rails, &error->from))
+    if (error->length < quote_at + QUOTE || ibh_rails_holder(probe->rails, &error->from))
         return;
     /* the quoted IP header ends with the source and the destination */
-    from = ibh_ip_from_bytes(family, quote - 2 * size);
-    to = ibh_ip_from_bytes(family, quote - size);
+    from = ibh_ip_from_bytes(family, quote - 2 * ip_size);
+    to = ibh_ip_from_bytes(family, quote - ip_size);
     pair = ibh_probe_find_pair(probe, error->ifindex, &to);
-    if (!pair || !ibh_ip_equal(&from, &pair->route.from) || !is_quote(pair, quote, error->length - before) ||
+    if (!pair || !ibh_ip_equal(&from, &pair->route.from) || !is_quote(pair, quote, error->length - quote_at) ||
         !may_be_from(pair->hop, &error->sender))
         return;
     limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
@@ -323,9 +326,10 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
     return ibh_get16(frame + 6);
 }
 
-/* Each ARP packet claims its sender's address: the kernel also updates entries from requests, and from replies that
- * nobody asked for. A reply answers this host if its target is one of our addresses, or 0.0.0.0, as after a question
- * that named no sender (RFC 5227). But a reply whose target is the claimed address only announces this address. */
+/* The kernel also updates its entries from requests, and from replies that nobody asked for. So each ARP packet counts
+ * as a claim of its sender's address. A reply answers this host if its target is one of our addresses, or 0.0.0.0, as
+ * after a question that named no sender (RFC 5227). But a reply whose target is the claimed address only announces this
+ * address. */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};
@@ -339,9 +343,9 @@ static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
     hear_neighbour(probe, heard, operation == ARPOP_REQUEST, &arp);
 }
 
-/* Takes solicitations that this host sends, which ask for an address, and advertisements that come in, which claim an
- * address, and have the hardware address in an option. A hop limit below 255 means that a router forwarded the packet,
- * so no neighbour sent it. */
+/* Takes solicitations that this host sends: they ask for an address. Takes advertisements that come in: they claim an
+ * address, and have its hardware address in an option. If the hop limit of a packet is below 255, a router forwarded
+ * the packet, so no neighbour sent it. */
 static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
 {
     const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
@@ -354,7 +358,7 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
                           .to = {.family = AF_INET6},
                           .is_answer = (icmp[4] & SOLICITED) != 0,
                           .proxy = !(icmp[4] & OVERRIDES)};
-    if (heard->outgoing) { /* a solicitation has the address that it asks for where an advertisement has its own */
+    if (heard->outgoing) { /* a solicitation asks for this address, and does not claim it */
         claim.to = claim.from;
         hear_neighbour(probe, heard, icmp[0] == ND_NEIGHBOR_SOLICIT, &claim);
         return;
@@ -388,23 +392,23 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
 
     if (heard->protocol == ETH_P_ARP)
         hear_arp(probe, heard);
-    if ((!six && heard->protocol != ETH_P_IP) || heard->length <= (six ? SIX : 20))
+    if ((!six && heard->protocol != ETH_P_IP) || heard->length <= (six ? IPV6_HEADER : 20))
         return;
     packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
     packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
-    packet.total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
-    at = six ? SIX : ibh_icmp_offset(bytes, heard->length);
+    packet.total = six ? IPV6_HEADER + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
+    at = six ? IPV6_HEADER : ibh_icmp_offset(bytes, heard->length);
     is_icmp = six ? bytes[6] == IPPROTO_ICMPV6 : at > 0;
     if (!six) {
         fragment_offset = ibh_get16(bytes + 6) & 0x1fff;
         packet.is_fragment = (bytes[6] & 0x20) != 0; /* the flag "more fragments" */
-    } else if (bytes[6] == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT) {
-        fragment_offset = ibh_get16(bytes + SIX + 2) & 0xfff8;
+    } else if (bytes[6] == IPPROTO_FRAGMENT && heard->length > IPV6_HEADER + FRAGMENT_HEADER) {
+        fragment_offset = ibh_get16(bytes + IPV6_HEADER + 2) & 0xfff8;
         packet.is_fragment = TRUE;
-        is_icmp = bytes[SIX] == IPPROTO_ICMPV6;
-        at += FRAGMENT;
+        is_icmp = bytes[IPV6_HEADER] == IPPROTO_ICMPV6;
+        at += FRAGMENT_HEADER;
     } else if (bytes[6] == IPPROTO_TCP && !heard->outgoing) { /* IPv6 only: --probe sends no SYN in IPv4 */
-        hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
+        hear_tcp(probe, &packet, bytes + IPV6_HEADER, heard->length - IPV6_HEADER);
     }
     /* only the first fragment has the ICMP header */
     if (!is_icmp || fragment_offset || packet.total <= at || heard->length <= at)

@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#define LEAST 1280 /* the least MTU of IPv6 links; a rail with this MTU or less needs no test of sizes */
+#define LEAST_MTU 1280 /* the least MTU of IPv6 links; a rail with this MTU or less needs no test of sizes */
 /* By default, the kernel waits a second for the answer to a question for a hardware address; this is a little more. */
 #define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10)
 
@@ -16,7 +16,7 @@ static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 409
 /* How each question is asked. IBH_ASK_ECHO has a row of zeros, because echo_next() says when echoes are sent; with the
  * patience 0, `until` is the time at which the last echo was sent. */
 static const struct {
-    guint tries;      /* how often the question is sent at most */
+    guint tries;      /* how many times the question is sent at most */
     guint burst_from; /* this try (the first is 0) and later ones do not wait for the answer to the try before */
     gint64 patience;  /* how long to wait for the answer to a try */
 } asks[IBH_N_ASKS] = {
@@ -36,14 +36,14 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
 
     switch (ask) {
     case IBH_ASK_SIZE:
-        return pair->received && full > LEAST && pair->mtu.passed < full;
+        return pair->received && full > LEAST_MTU && pair->mtu.passed < full;
     case IBH_ASK_SYN:
         return pair->on_link && pair->received && ibh_probe_is_ipv6(pair) && pair->syn != IBH_SYN_ANSWERED;
     case IBH_ASK_RDMA:
         return ibh_probe_awaits_rdma(pair);
     case IBH_ASK_WHO: /* With ARP flux, several NICs answer. The kernel believes the first answer, and asks again only
                          when its entry is old. So --probe asks once more, and reads all answers. IPv6 has no flux, so
-                         there --probe asks only if no echo came back. Of the pairs with the same next hop, one asks. */
+                         there --probe asks only if no echo came back. Only one pair asks for the same next hop. */
         return hop && (!hop->asker || hop->asker == pair) && (!pair->received || hop->ip.family == AF_INET);
     case IBH_ASK_FREE: /* the look-up finds the rail; test whether packets leave through the rail, too */
         return pair->received && !pair->free_ifindex && !pair->route.error &&
@@ -53,9 +53,9 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     }
 }
 
-/* Returns the size of a large echo. The full size comes twice, as one packet may get lost; then the size that a host on
- * the way accepts (IbhProbeSize.limit); then usual sizes. Returns 0, to skip this try, if the size is unknown, not less
- * than the full size, or too small for an echo. */
+/* Returns the size of the large echo of this try (the first is 0). The full size comes twice, because one packet may
+ * get lost; then the size that a host on the way accepts (IbhProbeSize.limit); then usual sizes. Returns 0, to skip
+ * this try, if one of the later sizes is unknown, not less than the full size, or too small for an echo. */
 static guint size_of_try(const IbhProbePair *pair, guint try)
 {
     const guint full = ibh_probe_full_size(pair);

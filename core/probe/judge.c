@@ -95,9 +95,9 @@ static guint set_stand_ins_apart(const IbhProbe *probe, const IbhProbeHop *hop, 
  * claims of other addresses: the NICs of one host also claim that host's other addresses together; two hosts claim no
  * other address together. Returns
  * - IBH_CAUSE_NONE if fewer than two hardware addresses claim the hop's address;
- * - IBH_PEER_PROXY if only one of them is no stand-in; stand-ins do not count below;
+ * - IBH_PEER_PROXY if all of them but one are stand-ins; stand-ins do not count below;
  * - IBH_PEER_FLUX (one host) if two of them claim another address together, and none claims another address alone;
- * - IBH_PEER_TWO (two hosts) if somebody claims another address, but no two of them claim one together;
+ * - IBH_PEER_TWO (two hosts) if somebody claims another address, but no two of them claim another address together;
  * - IBH_PEER_MANY (one host or two) in all other cases. */
 static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
@@ -134,16 +134,16 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 
 /* Returns the hop in which find_rivals() keeps its result for the pair's next hop: the first hop with this address or,
  * for a link-local address, the next hop itself. */
-static IbhProbeHop *first_hop(const IbhProbePair *pair)
+static IbhProbeHop *hop_with_rivals(const IbhProbePair *pair)
 {
     return ibh_ip_is_link_local(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
 }
 
 /* Returns what compare_claims() says of the next hop's address; IBH_CAUSE_NONE if the next hop is unknown. All pairs
- * with the same first_hop() share one comparison. */
+ * with the same hop_with_rivals() share one comparison. */
 static IbhCause find_rivals(const IbhProbePair *pair)
 {
-    IbhProbeHop *first = pair->hop ? first_hop(pair) : NULL;
+    IbhProbeHop *first = pair->hop ? hop_with_rivals(pair) : NULL;
 
     if (!first)
         return IBH_CAUSE_NONE;
@@ -203,10 +203,10 @@ static gboolean has_another_address(const IbhProbePair *pair, const IbhLladdr *l
     return FALSE;
 }
 
-/* TRUE if an entry with this hardware address contradicts all that was heard of the next hop: nobody claims the next
- * hop's address for this hardware address, and no reply came from it. A host with a static entry for us, and with ARP
- * off, replies although only a proxy answers ARP for this host; then the entry is right. But a reply proves nothing if
- * the hardware address claims another address: a peer may get packets, and reply, through its wrong NIC. */
+/* TRUE if an entry with this hardware address contradicts all that was heard of the next hop: the hardware address did
+ * not claim the next hop's IP address, and sent no reply. A reply alone can prove that the entry is right: a peer with
+ * ARP off, and with a static entry for us, replies, although only a proxy answers ARP for the peer. But a reply proves
+ * nothing if the hardware address claims another IP address: a peer may get packets and reply through its wrong NIC. */
 static gboolean is_entry_refuted(const IbhProbePair *pair, const IbhLladdr *lladdr)
 {
     return lladdr->len && !ibh_hop_claim(pair->hop, lladdr) &&
@@ -230,8 +230,7 @@ static IbhCause find_entry(const IbhProbePair *pair)
         return IBH_ENTRY_WRONG;
     /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the next hop when the entry
      * expires. Fixed entries, and entries on a link without ARP, do not expire. Silence proves nothing if --probe
-     * missed packets, or if no question was sent. Nor does it in IPv6: after an echo has come back, --probe asks no
-     * more. */
+     * missed packets, or if no question was sent. In IPv6, --probe sends no question after an echo came back. */
     if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !hop->questions || !pair->received)
         return IBH_CAUSE_NONE;
     return hop->lladdr.len && !hop->fixed && !(hop->link->flags & IFF_NOARP) ? IBH_ENTRY_UNANSWERED : IBH_CAUSE_NONE;
@@ -501,7 +500,7 @@ void ibh_probe_judge(IbhProbe *probe)
     IBH_EACH_PAIR (pair, probe) {
         sum_up(pair);
         if (pair->hop)
-            first_hop(pair)->is_compared = FALSE; /* forget the result of an earlier call */
+            hop_with_rivals(pair)->is_compared = FALSE; /* forget the result of an earlier call */
     }
     ibh_probe_believe_routers(probe); /* may add claims, which the functions below compare */
     IBH_EACH_PAIR (pair, probe) {

@@ -56,7 +56,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
 }
 
 /* A macvlan in another network namespace is not among the links, but the NIC below it has a forwarding entry with the
- * macvlan's hardware address. By these entries, whole.c recognises claims that come from such a macvlan. */
+ * macvlan's hardware address. With these entries, whole.c recognises claims that come from such a macvlan. */
 static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
 {
     const IbhProbe *probe = ((const Reader *)data)->probe;

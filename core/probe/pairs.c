@@ -11,9 +11,9 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's first address in whose subnet the peer is. If there is none, but `any` is TRUE, returns another
- * address of the peer's family, preferably one with a subnet. Otherwise returns NULL. Looks only at addresses that a
- * rail would serve (IbhNic.served), and skips those for which another NIC has the rules. */
+/* Returns the NIC's first address whose subnet contains the peer. If there is none, returns NULL; but with `any`,
+ * returns any address of the peer's family, preferably an address with a subnet. Looks only at addresses that a rail
+ * would serve (IbhNic.served), and skips addresses that another NIC owns (ibh_rails_owner()). */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -60,7 +60,7 @@ static void add_unasked(IbhProbe *probe, GArray *list, const IbhNic *nic, guint 
     g_array_append_val(list, unasked);
 }
 
-/* Notes in IbhProbe.numbers that the pair that is added next is the first pair of this address. If the address gets no
+/* Notes in IbhProbe.numbers that the next pair to be added is the first pair of this address. If the address gets no
  * pair, the number means nothing; see ibh_probe_find_pair(). */
 static void number_peer(IbhProbe *probe, const IbhIp *ip)
 {
@@ -99,7 +99,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
 
 /* Returns why a rail does not ask a peer; NULL if the rail asks. A rail does not ask in two cases:
  * - Main's route to the peer leads through another rail to a gateway, and has a longer prefix than the rail's remote=
- *   for the peer; without such a remote=, it is enough that it is no default route. An administrator wants that route.
+ *   for the peer (or, without such a remote=, is no default route). An administrator wants such a route.
  * - The peer is beyond the rail's subnets and remote=, the rail has no gateway of its own, and the kernel finds no
  *   route (ENETUNREACH), or a route that leaves this host through another NIC. Such a route may be right. */
 static char *why_left_to_main(const IbhProbePair *pair)
@@ -214,8 +214,9 @@ static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair)
             number_peer(probe, ibh_probe_peer(pair));
         g_array_append_vals(probe->pairs, pair, 1);
     }
-    /* ibh_probe_leave_to_main() needs this: the routes, which ibh_probe_new() did not know, decide the next hops. For
-     * ibh_probe_take_out_unfinished(), the same next hops are found again. */
+    /* The routes decide the next hops. ibh_probe_new() found next hops before any route was known. In
+     * ibh_probe_leave_to_main(), all routes are known, so find the next hops again. After a signal, they stay the same.
+     */
     ibh_probe_find_hops(probe);
 }
 
@@ -237,9 +238,12 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
-/* FALSE if this host never says on the NIC's wire that it has the address: the address is on a link without ARP, such
- * as lo, and the NIC does not answer for it. In IPv6, a NIC answers for no other link; in IPv4, arp_ignore forbids it.
- * So the real servers of a load balancer (LVS) have the VIP, and the director alone answers for it. */
+/* `ip` is an address of this host. FALSE if this host never says on the NIC's wire that it has the address, because
+ * three things are true:
+ * - The address is on a link without ARP, such as lo.
+ * - The NIC itself lacks the address.
+ * - The NIC does not answer for other links' addresses: in IPv6, no NIC does; in IPv4, arp_ignore can forbid it.
+ * The real servers of a load balancer (LVS) have the VIP in this way, and only the director answers for the VIP. */
 static gboolean is_told_on_wire(const IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 {
     const IbhLink *holder = ibh_rails_holder(probe->rails, ip)->link;
@@ -253,8 +257,8 @@ static gboolean is_told_on_wire(const IbhProbe *probe, const IbhNic *nic, const 
 /* Adds each address once. If the user gives a list of all hosts of a fabric, this list names this host, too. --probe
  * sends no echoes to this host's own addresses (for example a VIP on lo), so they get no pairs. But another host may
  * have the same address, and --probe asks who else has each of its sources. So each of this host's addresses becomes a
- * source of the first rail that has a subnet with the address; if a rail serves the address, only of this rail. If
- * there is no such rail, or if the rail is silent about the address (is_told_on_wire()), there is no source. */
+ * source of the first rail that has a subnet with the address, and is not silent about the address (is_told_on_wire()).
+ * If a rail owns the address (ibh_rails_owner()), only this rail counts. Without such a rail, there is no source. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -411,8 +415,8 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
         /* the hardware address of an entry that the kernel made without asking comes from no neighbour */
         lladdr = ibh_lladdr_from_bytes(neighbour->lladdr,
                                        ibh_neighbour_is_unasked(hop->link, neighbour) ? 0 : neighbour->lladdr_len);
-        /* Before a pair begins, note an entry that is not ours; afterwards, the hardware address that echoes use. The
-         * first such address stays: later, the answer to --probe's own question may change the entry. */
+        /* Before a pair with this next hop begins, note that the entry is not ours. Afterwards, note the hardware
+         * address that echoes use, but only once: the answer to --probe's own question may change the entry later. */
         if (!hop->is_begun) {
             hop->in_table = TRUE;
             hop->entry = lladdr;

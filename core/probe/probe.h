@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe sends packets from the rails to peers, and says who is at fault if something is wrong. With --iface, only
- * the NICs that it names send, even if they are no rails; the comments call these NICs rails, too. Start reading in
- * run_io.c. The files *_io.c do input and output; the other files do none:
+ * --probe sends packets from the rails to peers, and says who is at fault if something is wrong. With --iface, the user
+ * names the NICs that send; the comments call these NICs rails even if they are no rails. Start reading in run_io.c.
+ * The files *_io.c do input and output; the other files do none:
  *
  *   pairs.c, flight.c         choose which rail asks which peer, through which next hop, and which packet is sent next
  *   packets.c                 builds the packets
@@ -13,9 +13,9 @@
  *
  * Many pairs are under way at the same time; on average, all together send at most 4,000 packets a second. A pair that
  * sends to its peer directly adds an entry for the peer to the kernel's neighbour table, unless the table has one
- * already. The whole machine shares this table, so for each family, at most ibh_probe_room() pairs that add an entry
- * are under way together, or one if there is no room. When such a pair is finished, its entry is deleted, and the next
- * pair begins.
+ * already. The whole machine shares this table, so in each family, at most ibh_probe_room() such pairs are under way at
+ * the same time (one pair if there is no room). When such a pair is finished, its entry is deleted, and the next pair
+ * begins.
  */
 #pragma once
 
@@ -35,7 +35,7 @@
 #define IBH_PROBE_SIZE_MAX 65535      /* bytes of the largest echo, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u   /* flag in an echo's number: the other bits are the size of the packet */
 #define IBH_PROBE_FREE 0x40000000u    /* the number of an echo that, like most programs' packets, is tied to no NIC */
-#define IBH_PROBE_NAMED 4             /* the most names in a list of a finding; a range of peers is one name */
+#define IBH_PROBE_NAMED 4             /* the most names in one list of a finding; a range of peers is one name */
 #define IBH_SYN_PORT 1                /* tcpmux, which has been unused for decades */
 #define IBH_SYN_LENGTH 20             /* bytes of a TCP header without options */
 
@@ -53,8 +53,8 @@ typedef struct {
 #define IBH_PROBE_HOSTS 32 /* the most claimants of an address that ibh_probe_list_hosts() lists */
 #define IBH_PROBE_CLAIMS 8 /* the most hardware addresses that IbhProbeHop keeps as claimants */
 
-/* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address. Also a solicitation
- * that this host sends, which only asks: of this solicitation, only `to` counts. */
+/* An ARP packet or a neighbour advertisement: it says that a hardware address has an IP address. Or a solicitation that
+ * this host sends: it claims nothing, so only `to` counts. */
 typedef struct {
     IbhIp from;         /* the IP address that is claimed */
     IbhIp to;           /* the target of the ARP packet or solicitation; all zeros in an advertisement that comes in */
@@ -67,11 +67,11 @@ typedef struct {
 /* All claims of one hardware address to one IP address. */
 typedef struct {
     IbhLladdr lladdr;
-    guint answers;      /* how often the hardware address answered this host */
+    guint answers;      /* how many times the hardware address answered this host */
     gboolean proxy;     /* all claims may be those of a proxy; see ibh_probe_take_claim() */
     gboolean replied;   /* a pair's last reply (IbhProbePair.sender) came from the hardware address */
-    gboolean stands_in; /* beside the host that has the IP address, the hardware address answers for it as a proxy does;
-                           see set_stand_ins_apart() (judge.c) */
+    gboolean stands_in; /* another host has the IP address, and the hardware address answers for that host, as a proxy
+                           does; see set_stand_ins_apart() (judge.c) */
 } IbhProbeClaim;
 
 /* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims that claims.c
@@ -88,11 +88,11 @@ struct IbhProbeHop {
     IbhLladdr entry;   /* the hardware address in that earlier entry; length 0: unknown */
     IbhLladdr lladdr;  /* the first hardware address read from the table after such a pair began; length 0: none */
     gboolean fixed;    /* `lladdr` comes from a fixed entry; see IbhNeighbour */
-    /* `asks` and `is_answered` tell only what happened before --probe asked, because the answer to --probe may repair
-     * the kernel's entry. */
+    /* The answer to a question of --probe may repair the kernel's entry. So `asks` and `is_answered` tell only what
+     * happened before --probe asked. */
     gboolean asks;             /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered the kernel */
-    guint questions;           /* how often the kernel or --probe asked; right only in IPv4 (flight.c) */
+    guint questions;           /* how many times the kernel or --probe asked; right only in IPv4 (flight.c) */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: --probe has not asked yet */
     gboolean forged;     /* a host claims the address in another host's name, and the kernel may believe the claim */
     gboolean is_virtual; /* a virtual router has the address, as ibh_probe_believe_routers() found */
@@ -101,7 +101,7 @@ struct IbhProbeHop {
     gboolean is_compared; /* `rivals` is known */
     IbhCause rivals;      /* who claims the address, as compare_claims() says (judge.c) */
     guint n_claims;
-    IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; claims of a ninth one are not kept */
+    IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each of the first hardware addresses that claimed `ip` */
 };
 
 /* An address of this host that was chosen as the source of a pair, or an address of IbhProbe.own for which add_peers()
@@ -174,7 +174,7 @@ struct IbhProbePair {
     guint8 cookie[16]; /* random; a host that knows the cookie received a packet of this pair */
     /* what the pair sends, and when (flight.c) */
     IbhProbeStep step;
-    guint refusals;           /* how often an echo was put off because a queue or the neighbour table was full */
+    guint refusals;           /* how many times an echo was put off because a queue or the neighbour table was full */
     guint tries[IBH_N_ASKS];  /* how many tries are used up */
     gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the latest try; for echoes, when the latest try
                                  was made */
@@ -309,10 +309,10 @@ gboolean ibh_hop_has_virtual(IbhProbeHop *hop); /* TRUE if a virtual router clai
 /* Returns the NIC of this host that has this hardware address; NULL if none has it. */
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr);
 
-/* Puts the gateway and NIC of `used` into `pair->route`. Both are answers to the same question: `pair->route`, with
- * IbhLookup.match, says which route decides; `used`, without `match`, says which gateway and NIC the kernel uses. Notes
- * in pair->redirected whether an ICMP redirect made the two gateways differ. Changes nothing if a look-up failed, or if
- * `used` is not a unicast route. */
+/* `pair->route` and `used` are two look-ups for the same packet: `pair->route`, with IbhLookup.match, says which route
+ * decides; `used`, without `match`, says which gateway and NIC the kernel uses. Puts the gateway and NIC of `used` into
+ * `pair->route`, and notes in pair->redirected whether an ICMP redirect made the two gateways differ. Changes nothing
+ * if a look-up failed, or if `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out the pairs whose rail leaves the peer to the main table (why_left_to_main() in pairs.c says when), and lists
  * them in IbhProbe.unasked. A NIC that is down, or has no carrier, keeps its pairs. Call this function when the routes
@@ -322,8 +322,9 @@ void ibh_probe_leave_to_main(IbhProbe *probe);
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
 
 /* Takes the content of the neighbour table (IbhNeighbour). If an entry for a next hop was there before any pair with
- * this next hop began, the entry is not ours, and is not deleted. The next hops of pairs that have begun get the
- * hardware addresses in their entries, unless they have one already. Settled pairs go on with their questions. */
+ * this next hop began, the entry is not ours, and is not deleted. If a pair with the next hop has begun, the next hop
+ * gets the hardware address of its entry, unless it has a hardware address already. Settled pairs go on with their
+ * questions. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* TRUE if this pair adds the entry for its peer to the neighbour table. */
 gboolean ibh_probe_adds_entry(const IbhProbePair *pair);
@@ -396,8 +397,8 @@ guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
 /* Returns the length of the echo with this number, without its IP header; 0 if the number has a size that is too small
  * for an echo, or larger than IBH_PROBE_SIZE_MAX. */
 gsize ibh_probe_length(guint number, gboolean six);
-/* Writes the first bytes of an echo, which are all of a small echo. In a large echo, zeros follow, which this function
- * does not write. */
+/* Writes the first IBH_PROBE_PACKET bytes of an echo. A small echo has no more bytes. In a large echo, zeros follow,
+ * which this function does not write. */
 void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET]);
 /* Writes an echo, and returns its length. */
 gsize ibh_probe_write_echo(const IbhProbePair *pair, guint number, guint8 *packet);
@@ -421,8 +422,8 @@ typedef struct {
 /* Returns the offset of ICMP in an IPv4 packet; 0 if the packet is not ICMP. */
 gsize ibh_icmp_offset(const guint8 *bytes, gsize length);
 
-/* Takes a packet that may be a reply to one of our echoes. It was delivered to this host at the time `now`, or, if
- * `now` is 0, heard on a NIC. Returns TRUE if the packet is a reply that counts. */
+/* Takes a packet that may be a reply to one of our echoes. The packet was delivered to this host at the time `now`; if
+ * `now` is 0, the packet was heard on a NIC. Returns TRUE if the packet is a reply that counts. */
 gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 now);
 
 /* A packet that passed a NIC. The bytes begin with its network header, and may be cut short. */
@@ -485,8 +486,8 @@ char *ibh_probe_name_peers(const GArray *peers, guint most);
  * is 0, " and N more" is left out. */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
-/* Returns in words why the kernel finds no way if it returns this errno, such as "a blackhole route" or "no route";
- * NULL for any other errno. */
+/* If this errno means that a route refused the packet, or that there was none, returns in words which route, such as
+ * "a blackhole route" or "no route"; else returns NULL. */
 const char *ibh_probe_route_of_error(int error);
 /* Returns the probe's own copy of the text; NULL if the text is NULL. Equal texts share one copy, and so a pointer. */
 const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text);

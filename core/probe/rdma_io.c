@@ -172,7 +172,7 @@ G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
     const struct rdma_ucm_get_event get = {.response = (guint64)(guintptr)&answer};
     guint32 pair;
 
-    /* `max` may be -1 (no limit), or so high that to try all numbers takes seconds */
+    /* `max` may be -1 (no limit), or so high that a loop over all numbers takes seconds */
     for (int fd = 0; fd < (int)CLAMP(max, 256, 65536); fd++) {
         if (fd != parent)
             close(fd);

@@ -16,7 +16,7 @@
 
 #define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* how often ask_pairs() looks for settled and finished pairs */
 #define SHOW_EVERY (G_USEC_PER_SEC / 4)     /* how often progress is shown */
-/* How long a pair waits if the neighbour table or a queue is full, and how often it waits in all. The number is
+/* How long a pair waits if the neighbour table or a queue is full, and how many times it waits in all. This number is
  * limited, because a queue that is too small refuses every packet. */
 #define FULL_WAIT (G_USEC_PER_SEC / 10)
 #define REFUSALS 10

@@ -38,7 +38,7 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
 {
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
-    /* if this fails, evidence.c ignores unneeded packets, and nobody reads those of a socket that only sends */
+    /* if this fails, unneeded packets come in; evidence.c ignores them, and sockets that only send are never read */
     (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
@@ -48,7 +48,8 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
  * another network than the NIC's. But frames with the VLAN ID 0 pass: their VLAN tag names no VLAN, and has only a
  * priority. The filter keeps all bytes of this run's echoes and their replies, which have the tag `tag` (IbhProbe.tag),
  * because evidence.c tests the checksum over all bytes of a reply. The sockets for echoes do not tell that a checksum
- * is wrong: the kernel gives them no such IPv6 reply, and gives them such an IPv4 reply like any other. */
+ * is wrong: the kernel drops IPv6 replies with a wrong checksum, and delivers IPv4 replies before it tests their
+ * checksums. */
 static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE }; /* indexes of the instructions with these names below */

@@ -48,7 +48,7 @@ typedef enum {
     IBH_LOSS_BEYOND,     /* the gateway answers ARP, and echoes left for it */
     IBH_LOSS_AFTER_ARP,  /* the peer answers ARP, and echoes left for it */
     IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
-    IBH_LOSS_UNKNOWN,    /* the facts do not suffice for any cause above: see find_loss() */
+    IBH_LOSS_UNKNOWN,    /* what was heard proves no cause above: see find_loss() */
     /* which NIC the rail's own traffic leaves through */
     IBH_WAY_NONE, /* the rail's own traffic has no route, or an error route */
     IBH_WAY_OTHER_NIC,
@@ -81,7 +81,7 @@ typedef enum {
     IBH_SIZE_SILENT,  /* they are lost without an ICMP error */
     /* how far an RDMA request came; from IBH_RDMA_NO_WAY on, an answer may still come */
     IBH_RDMA_UNASKED,   /* no request was sent yet */
-    IBH_RDMA_NO_ECHO,   /* no echo came back, and no request was sent, or none was answered */
+    IBH_RDMA_NO_ECHO,   /* no echo came back; a request was not sent, or not answered */
     IBH_RDMA_NO_MODULE, /* the module rdma_ucm is not loaded */
     IBH_RDMA_FILTERED,  /* this host's firewall or queue would drop the request */
     IBH_RDMA_BLOCKED,   /* the process that sends requests hangs */

@@ -8,9 +8,9 @@
 #include <netinet/icmp6.h>
 #include <sys/socket.h>
 
-#define TRIES 3                          /* how often sendto() is tried */
-#define LATE_MAX (8 * IBH_PROBE_SPACING) /* µs: how much of the time that was lost may be made up for; see pace() */
-#define LEFT_MAX 256                     /* how often all sockets are read at the end, at most */
+#define TRIES 3                          /* how many times sendto() is tried */
+#define LATE_MAX (8 * IBH_PROBE_SPACING) /* µs: the most lost time that is made up for; see pace() */
+#define LEFT_MAX 256                     /* how many times all sockets are read at the end, at most */
 /* How many packets are read from one socket at a time: a flood must not keep us from sending or ending. */
 #define READ_MAX 64
 
@@ -97,7 +97,7 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 
 /* Reads one packet into prober->bytes, and returns the packet's length. Returns a negative number if nothing is left.
  * Returns 0 if there is no packet to take, but perhaps more to read: the packet is too long, or the kernel reported an
- * error instead, of an earlier packet or of a link that went down. */
+ * error of an earlier packet, or of a link that went down. */
 static gssize receive_packet(IbhProber *prober, int fd, IbhSockAddress *from)
 {
     socklen_t size = sizeof *from;

@@ -62,9 +62,9 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns a text with the sorted hardware addresses that ibh_probe_list_hosts() lists for a hop, either the stand-ins
- * (IbhProbeClaim.stands_in) or the others; "" if there are none. If several rails heard claims of the hop's IP address,
- * one of the others that only one of these rails heard is followed by the name of this rail. */
+/* Returns a text with the sorted hardware addresses that ibh_probe_list_hosts() lists for a hop: with `stand_ins`, only
+ * the stand-ins (IbhProbeClaim.stands_in), else only the others; "" if there are none. If several rails heard claims of
+ * the hop's IP address, the name of a rail follows each of the others that only this rail heard. */
 static char *name_hosts(const IbhProbe *probe, const IbhProbeHop *of, gboolean stand_ins)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
