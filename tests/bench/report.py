@@ -104,16 +104,16 @@ def row(figure, target, values, unit="", timed=True):
 def time_rows(r):
     one, same = r.rounds("one-rail", "hook"), r.rounds("one-rail", "hook-routes")
     script, batch, sysctl = (r.rounds("one-rail", label) for label in ("script", "batch", "sysctl"))
-    yield row("one event that programs one rail, against the documents' script for that NIC", 0.33, one / script)
-    yield row("the same against one `ip -batch` with exactly the same operations", None, same / batch)
-    yield row("the same with the NIC's sysctls, against `ip -batch` and `sysctl -p`", None, one / (batch + sysctl))
+    yield row("event that programs one rail, against the script", 0.33, one / script)
+    yield row("the same, against `ip -batch`", None, same / batch)
+    yield row("the same with sysctls, against `ip -batch` and `sysctl -p`", None, one / (batch + sysctl))
     for nics in (2, 8):
         race = f"converged{nics}"
         script, hook, events = (r.rounds(race, label) for label in ("script", "hook", "events"))
-        yield row(f"{nics} NICs converged, against the documents' script for each", None, hook / script)
-        yield row(f"{nics} NICs, an event for each, against the documents' script for each", None, events / script)
+        yield row(f"one event for {nics} NICs, against the script for each", None, hook / script)
+        yield row("the same, with an event for each NIC", None, events / script)
     nothing = r.rounds("nothing", "hook")
-    yield row("event with nothing to do, against `ip rule show`", None, nothing / r.rounds("nothing", "rules"))
+    yield row("idle event, against `ip rule show`", None, nothing / r.rounds("nothing", "rules"))
     version = r.rounds("none", "version")
     yield row("hook in a namespace without candidates, against `ip -V`", None, r.rounds("none", "hook") / version)
     yield row("event that is not wanted, against `ip -V`", None, r.rounds("none", "unwanted") / version)
@@ -127,16 +127,16 @@ def counted_rows(programs, nothing):
     unjustified = [path for path in files if not any(fnmatch.fnmatch(path, pattern) for pattern in FILES)]
     yield row("files under /etc and /run that an event asks for", None, len(files))
     yield row("of these, without a reason" + "".join(f", {path}" for path in unjustified), 0, len(unjustified))
-    yield row("system calls of an event, 2 rails, nothing to do", None, calls.counts(nothing)["system-calls"])
-    yield row("netlink round trips, 2 rails, nothing to do", None, calls.counts(nothing)["round-trips"])
-    yield row("netlink round trips, 2 rails, one is programmed", None, calls.counts(programs)["round-trips"])
+    yield row("system calls of an idle event, 2 rails", None, calls.counts(nothing)["system-calls"])
+    yield row("netlink round trips of an idle event, 2 rails", None, calls.counts(nothing)["round-trips"])
+    yield row("the same, if one rail is programmed", None, calls.counts(programs)["round-trips"])
 
 
 def crowd_rows(r):
     quiet = r.rounds("quiet", "plain")
     for name, what, target in (("routes100000", "100,000 unrelated routes in main", 5), ("rules5000", "5,000 foreign rules", 1.5),
                                ("links2000", "2,000 other links with 10,000 addresses", 1.5)):
-        yield row(f"event with nothing to do with {what}, against that event alone", target, r.rounds("quiet", name) / quiet)
+        yield row(f"idle event beside {what}, against one alone", target, r.rounds("quiet", name) / quiet)
         if r.has("named", name):
             yield row("the same with `[interface ib*]` and `manage=yes`", target,
                       r.rounds("named", name) / r.rounds("named", "plain"))
@@ -147,16 +147,17 @@ def scale_rows(r):
     batch = {n: r.rounds("scale", f"batch{n}") for n in RAILS}
     for n in RAILS:
         rails = "1 rail" if n == 1 else f"{n} rails"
-        yield row(f"{rails} from nothing, against `ip -batch` of the same operations", None, cost[n] / batch[n])
+        yield row(f"{rails} from nothing, against `ip -batch`", None, cost[n] / batch[n])
     whole, rival = r.rounds("scale", "hook256"), batch[256] + r.rounds("scale", "sysctl256")
     yield row("256 rails with their sysctls, against `ip -batch` and `sysctl -p`", None, whole / rival)
-    for what, seconds, target in (("ib-hook", cost, 1.2), ("`ip -batch`", batch, None)):
+    linear = "linear: a rail's cost from 64 to 256, against from 8 to 64"
+    for figure, seconds, target in ((linear, cost, 1.2), ("the same of `ip -batch`", batch, None)):
         per_rail = (seconds[256] - seconds[64]) / 192 / ((seconds[64] - seconds[8]) / 56)
-        yield row(f"linear: a rail's cost from 64 to 256, against from 8 to 64: {what}", target, per_rail)
+        yield row(figure, target, per_rail)
     one, each, unwanted = (r.rounds("together", label) for label in ("one", "each", "unwanted"))
     yield row("64 hooks at once for 64 rails", 0.3, each, " s")
-    yield row("the same, against one run for all", None, each / one)
-    yield row("64 processes of the hook at once that look at nothing, against that run", None, unwanted / one)
+    yield row("the same, against one run", None, each / one)
+    yield row("64 hooks at once that look at nothing, against one run", None, unwanted / one)
 
 
 def rows(r, cpu_r, programs, nothing):
@@ -182,7 +183,7 @@ def number_rows(r):
     for host, what, target in (("two", "2 rails", 4), ("all256", "256 rails", None),
                                ("routes100000", "100,000 routes", None)):
         yield row(f"peak resident memory of a hook, {what}", target, r.numbers[f"memory {host}"] / 1024, " MiB")
-    yield row("page faults of an event with nothing to do", None, r.numbers["faults"])
+    yield row("page faults of an idle event", None, r.numbers["faults"])
     yield row("--watch: CPU when idle", 0, r.numbers["watch idle"] / 1e9, " s")
     seconds = r.numbers["watch microseconds"] / 1e6
     share = r.numbers["watch storm"] / 1e9 / seconds
@@ -197,17 +198,18 @@ def number(value):
 
 def table(report):
     yield f"Measured {report['date']} at {report['commit']}: {report['machine']}, load {report['load']:.1f}."
-    yield f"Medians (quartiles) of {report['rounds']} rounds. Targets that the quartiles are on both sides of: unclear."
+    yield f"Medians (quartiles) of {report['rounds']} rounds; unclear: the target is between the quartiles."
     yield ""
-    yield "| figure | target | measured | CPU time | |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| figure | target | measured | CPU time |"
+    yield "| --- | --- | --- | --- |"
     for line in report["rows"]:
         unit = line["unit"]
         spread = f" ({number(line['low'])}–{number(line['high'])})" if line["low"] != line["high"] else ""
         target = "" if line["target"] is None else ("" if line["target"] == 0 else "≤ ") + f"{line['target']:g}{unit}"
-        met = "**missed**" if line["verdict"] == "missed" else line["verdict"]
+        if line["verdict"]:
+            target += ": **missed**" if line["verdict"] == "missed" else f": {line['verdict']}"
         of_cpu = number(line["cpu"]) if "cpu" in line else ""
-        yield f"| {line['figure']} | {target} | {number(line['median'])}{spread}{unit} | {of_cpu} | {met} |"
+        yield f"| {line['figure']} | {target} | {number(line['median'])}{spread}{unit} | {of_cpu} |"
 
 
 def into_page(path, lines):
