@@ -110,9 +110,9 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
 }
 
 /* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `is_named`
- * means that the directory was named with --config. A user who may run us with sudo could name a directory that this
- * user may not list. So if not all users may list such a directory, an error must not show the names of its files. (The
- * name `only` is no secret.) */
+ * means that the directory was named with --config: perhaps by a user who may run us with sudo, but may not list this
+ * directory. So if not all users may list a named directory, an error must not show the names of its files. (The name
+ * `only` is no secret.) */
 static gboolean add_files(IbhConfig *config, const char *directory, const char *only, gboolean is_named, GError **error)
 {
     gboolean shows_names = TRUE;

@@ -17,8 +17,8 @@ static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
     return route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST;
 }
 
-/* TRUE for a local route that is AnyIP: somebody added it, so that the host owns each address of a prefix. The local
- * routes that the kernel adds, one for each address of a NIC, have protocol kernel. */
+/* The local routes that the kernel adds, such as those for the addresses of NICs, have protocol kernel. TRUE for any
+ * other local route: this is AnyIP, which somebody added so that the host owns each address of a prefix. */
 static gboolean is_any_ip(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL;
@@ -46,14 +46,14 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
                                 &scope, snapshot->main_by_nic, error) ||
          !ibh_netlink_read_routes(netlink, &local, any_ip, error)))
         return FALSE;
-    /* Where main has no route to a candidate's subnet through the candidate (`main_by_nic` now shows that), read main's
-     * routes to the subnet through other NICs. */
+    /* `main_by_nic` now shows to which of the candidates' subnets main has no route through the candidate itself. Read
+     * main's routes to these subnets, which lead through other NICs. */
     main.of = subnets = ibh_scope_unreached_subnets(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
         return FALSE;
     IBH_EACH (const IbhRoute, route, any_ip)
         g_array_append_val(snapshot->local, route->dst);
-    /* Of tables that matter as a whole, read the routes that the filter `protocol_kernel` has left out. */
+    /* Some tables matter as a whole: read their routes that the filter `protocol_kernel` has left out. */
     tables = ibh_scope_tables(&scope, snapshot, config);
     IBH_EACH (const guint32, table, tables) {
         remaining.table = *table;

@@ -21,7 +21,8 @@ struct IbhStore {
                        returned NULL */
     GArray *known;  /* IbhKnownRail: the rails that the rails file has; NULL if unknown. If the state has the rails
                        of earlier boots (IbhState.recalled), we do not read the file, and assume that it has the
-                       rails of the state: this is wrong only if an earlier run failed to write the file */
+                       rails of the state. This is wrong if an earlier run failed to write the file, or if somebody
+                       has changed or removed it */
     gboolean writes_rails; /* the state has other known rails than the file: ibh_store_close() writes the file */
 };
 
@@ -62,8 +63,8 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 
 /* A command in another network namespace (ip netns exec) has the same /var/lib as the host, but its rails must not
  * become known rails of the host. In a container with a process 1 of its own, that process is the one that counts.
- * If /proc has hidepid=2 and gid=, root needs CAP_SYS_PTRACE to look at process 1. So remember the number: main() has
- * us ask for it before a run gives up capabilities. */
+ * If /proc has hidepid=2 and gid=, root needs CAP_SYS_PTRACE to look at process 1. So remember the number:
+ * ibh_process_start() calls this function before a run gives up capabilities. */
 gboolean ibh_store_is_home(void)
 {
     static guint64 number;
@@ -120,10 +121,10 @@ static GArray *copy_known(const GArray *known)
     return g_array_append_vals(copy, known->data, known->len);
 }
 
-/* Writes the rails file. It has the last lines of the state, those about known rails, but with 0 as the time: the time
- * since which a rail is missing counts for this boot only. Two runs may get here at once, because each has released the
- * lock of the namespace. So take another lock, which only root can hold, and read the state again under this lock: so
- * the newer state wins. Ignore errors: only runs after the next boot need the file. */
+/* Writes the rails file: the last lines of the state, which are about known rails. In the file, IbhKnownRail.since is
+ * 0, because the time at which a rail went missing counts for this boot only. Two runs may get here at once, because
+ * each has released the lock of the namespace. So take another lock, which only root can hold, and read the state again
+ * under this lock: so the newer state wins. Ignore errors: only runs after the next boot need the file. */
 static void write_rails(const IbhStore *store)
 {
     g_autofree char *end = make_end(), *path = ibh_store_file(store, ".state"), *lines = NULL, *text = NULL;
@@ -200,7 +201,7 @@ static void remove_files(const char *key)
     }
 }
 
-/* Removes the files of a namespace that has gone, and whose number (ibh_netns_number()) our namespace has now. The
+/* Removes the files of a namespace that has gone, if our namespace has its number (ibh_netns_number()) now. The
  * kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But a new namespace may
  * get the number that an ended namespace had. So store a link from our number to our files. If there is a link already,
  * and the link leads to other files, then the namespace of these files has ended. */
@@ -238,8 +239,9 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     return TRUE;
 }
 
-/* If somebody removes the file while we wait for its lock, later processes make a new file and lock that one. A lock on
- * the removed file (st_nlink is 0) would keep none of them out, so open and lock the new file, too. */
+/* If somebody removes the lock file while we wait for the lock, later processes make a new file and lock the new file.
+ * Our lock on the removed file (st_nlink is 0) would not keep these processes out, so open and lock the new file
+ * instead. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -310,7 +312,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         state->known = g_array_ref(earlier->known);
         state->recalled = TRUE;
     }
-    /* If no file was read, the state that we start with need not be saved until a run changes it. */
+    /* If no state file was read, the state that we start with need not be saved until a run changes it. */
     store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }

@@ -13,8 +13,8 @@
 
 typedef struct IbhStore IbhStore;
 
-/* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes the directory; fails if this
- * is not possible, or if other users could write there. Without `create`, a missing directory is an empty store. */
+/* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes IBH_RUN_DIR; fails if this
+ * is not possible, or if other users could write there. Without `create`, a missing IBH_RUN_DIR is an empty store. */
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
 /* Releases the lock. Then, if the state was saved with other known rails than the rails file has (ibh_known_differ()),
  * writes the rails file. */
@@ -27,10 +27,11 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 /* Returns the path of a file of the store; `end` is ".state" or the like. The caller frees the path. */
 char *ibh_store_file(const IbhStore *store, const char *end);
 
-/* Returns the state. Returns NULL if the file cannot be read now, or if the user is not root and may not read the file.
- * If the file is missing or, for example, not trusted, the state starts empty. In the network namespace of process 1,
- * if the state lacks the known rails of earlier boots (`recalled` is FALSE), adds them from the rails file,
- * /var/lib/ib-hook/rails. In any other namespace, and if the rails file cannot be read now, `recalled` stays FALSE. */
+/* Returns the state. Returns NULL if the state file cannot be read for a reason that may pass, or if the user is not
+ * root and may not read the file. If the file is missing or, for example, not trusted, the state starts empty. In the
+ * network namespace of process 1, if the state lacks the known rails of earlier boots (`recalled` is FALSE), adds these
+ * rails from the rails file, /var/lib/ib-hook/rails. In any other namespace, and if the rails file cannot be read yet,
+ * `recalled` stays FALSE. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 /* Writes the state if it has changed since it was loaded or saved. With IbhState.is_private, only root may read the
  * file. */

@@ -62,7 +62,7 @@ static int reopen(int looked)
     return open(name, READING);
 }
 
-/* Returns the file's present path with all links resolved, and " (deleted)" behind it if the file was deleted; NULL
+/* Returns the file's present path with all links resolved, followed by " (deleted)" if the file was deleted; NULL
  * without /proc. */
 static char *descriptor_path(int fd)
 {
@@ -127,9 +127,9 @@ gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GEr
     return TRUE;
 }
 
-/* Open the file's directory by its path, and check that the file is in this directory. From there, walk up through
- * "..", not down along the path: a user who may rename a directory of the path could put another directory in its
- * place. For the walk, the path only says how many directories there are. */
+/* A user who may rename a directory of the path could put another directory in its place. So do not check the
+ * directories by their paths: open the file's own directory, check that the file is in it, and walk up from there
+ * through "..". For the walk, the path only says how many directories there are. */
 gboolean ibh_file_is_public(int fd)
 {
     g_autofree char *path = descriptor_path(fd);
@@ -188,7 +188,7 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
-    errno = ENOSPC; /* the error if write() returns 0, which sets none; each call that fails sets its own */
+    errno = ENOSPC; /* for a write() that returns 0 and does not set errno; each call that fails sets errno */
     while (*rest && (count = write(fd, rest, strlen(rest))) > 0)
         rest += count;
     written = !*rest && fsync(fd) == 0; /* without fsync(), the rename may reach the disk before the text */
@@ -203,19 +203,19 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
 
 static IbhTreeRoot open_root(const char *directory)
 {
-    IbhTreeRoot from = {.fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    IbhTreeRoot root = {.fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC)};
     struct stat status;
 
-    if (from.fd < 0 || fstat(from.fd, &status) < 0) {
-        from.fd = -errno;
-        return from;
+    if (root.fd < 0 || fstat(root.fd, &status) < 0) {
+        root.fd = -errno;
+        return root;
     }
-    from.path = descriptor_path(from.fd);
-    if (g_strcmp0(from.path, "/") == 0)
-        from.path[0] = '\0';
+    root.path = descriptor_path(root.fd);
+    if (g_strcmp0(root.path, "/") == 0)
+        root.path[0] = '\0';
     /* Without privileges, we can read only what the kernel allows our user. */
-    from.trusted = geteuid() != 0 || ibh_file_check_trusted(&status, directory, NULL);
-    return from;
+    root.trusted = geteuid() != 0 || ibh_file_check_trusted(&status, directory, NULL);
+    return root;
 }
 
 IbhTree ibh_tree_of(const char *sysfs)
@@ -245,7 +245,7 @@ void ibh_tree_clear(IbhTree *tree)
     g_clear_pointer(&tree->sys, g_free);
 }
 
-/* Returns the rest of the path behind the directory, "" if the path is the directory; NULL if the path is elsewhere. */
+/* Returns the rest of the path after the directory, "" if the path is the directory; NULL if the path is elsewhere. */
 static const char *find_below(const char *path, const char *directory)
 {
     const char *rest = g_str_has_prefix(path, directory) ? path + strlen(directory) : NULL;
@@ -263,30 +263,30 @@ static const char *find_below(const char *path, const char *directory)
  * before 5.6 lacks openat2(), and old seccomp filters refuse openat2() with EPERM. Then use openat(), which follows
  * links anywhere. So reject a file outside of the directory. In a directory that is not `trusted`, also reject a file
  * that not all users may read. */
-static int look_below(const IbhTreeRoot *from, const char *path, int flags)
+static int look_below(const IbhTreeRoot *root, const char *path, int flags)
 {
     const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH}; /* open_how: flags, mode, resolve */
     g_autofree char *place = NULL;
     int fd = -1;
 
-    if (from->fd < 0) {
-        errno = -from->fd;
+    if (root->fd < 0) {
+        errno = -root->fd;
         return -1;
     }
     errno = EAGAIN; /* begins the loop */
     for (int tries = 0; fd < 0 && errno == EAGAIN && tries < N_TRIES; tries++)
-        fd = (int)syscall(SYS_openat2, from->fd, path, how, sizeof how);
+        fd = (int)syscall(SYS_openat2, root->fd, path, how, sizeof how);
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-        fd = openat(from->fd, path, O_PATH | O_CLOEXEC | flags);
+        fd = openat(root->fd, path, O_PATH | O_CLOEXEC | flags);
     if (fd < 0)
         return -1;
     place = descriptor_path(fd);
-    if (place && from->path && find_below(place, from->path) && (from->trusted || ibh_file_is_public(fd)))
+    if (place && root->path && find_below(place, root->path) && (root->trusted || ibh_file_is_public(fd)))
         return fd;
     close(fd);
-    /* Callers take EXDEV for "absent". If one of the two paths is unknown, we cannot tell: with ENOMEM, callers note a
-     * problem (IbhTree.problem). */
-    errno = place && from->path ? EXDEV : ENOMEM;
+    /* Callers take EXDEV for "absent". But if one of the two paths is unknown, the file may be below the directory:
+     * then return ENOMEM, which ibh_tree_read() and ibh_tree_list() note as a problem (IbhTree.problem). */
+    errno = place && root->path ? EXDEV : ENOMEM;
     return -1;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that root relies on, and trees of small files: /sys with /proc, /run and /etc beside it, or a copy of these.
- * Opening a device or a pipe can have an effect. So files that root relies on, and files of a copy, are first looked at
- * (O_PATH); then what was looked at is opened, even if its name leads elsewhere by then. In the live tree, files are
- * opened directly. Reads are bounded, and do not wait for other programs, such as the writer of a FIFO.
+ * Opening a device or a pipe can have an effect. So before we open a file that root relies on, or a file of a copy, we
+ * look at the file without opening it (O_PATH). Then we open this very file, even if its name leads elsewhere by then.
+ * In the live tree, we open files directly. Reads are bounded, and do not wait for other programs, such as the writer
+ * of a FIFO.
  */
 #pragma once
 
