@@ -62,7 +62,7 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
     }
     if (fight->counted == now) /* a look counts once: whoever deletes a table deletes many routes at once */
         return 0;
-    if (!fight->count || now - fight->first > WITHIN) { /* begin to count anew */
+    if (!fight->count || now - fight->first > WITHIN) { /* start counting again */
         fight->count = 0;
         fight->first = now;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's reports: the sockets that receive them, and the filter on the netlink socket. Of the reports since the
- * last event, IbhEvents remembers why to start an event, which of our NICs changed, and which process deleted our rules
- * and routes.
+ * The kernel's reports: the sockets that receive them, and the filter on the netlink socket. From the reports since the
+ * last event, IbhEvents remembers three things: why to start an event, which of our NICs changed, and which process
+ * deleted our rules and routes.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 typedef struct {
     int netlink;    /* reports about links, addresses, rules, routes, nexthop objects, netconf */
     int uevents;    /* reports about RDMA devices that come and go; -1: not available here */
-    GArray *filter; /* the filter that `netlink` has, if the kernel took it; NULL: none yet */
+    GArray *filter; /* the filter that we made last for `netlink`; the kernel may have refused it. NULL: none yet */
 
     const char *first; /* why to look, in words, such as "an address changed": the words for the first report. In each
                           call of ibh_events_drain(), the first report about us (see `ret_ours`) replaces them. NULL:
@@ -26,8 +26,8 @@ gboolean ibh_events_open(IbhEvents *events, GError **error);
 void ibh_events_close(IbhEvents *events);
 
 /* Makes the kernel drop the reports that the focus does not need. Returns TRUE if an earlier focus had another filter:
- * that filter may have dropped reports that the new filter passes, so a change since the focus was found may have gone
- * unnoticed. */
+ * until now, that filter may have dropped reports that the new filter passes, so a change may have gone unnoticed since
+ * the run that found the new focus took its snapshot. */
 gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 
 /* Reads all waiting reports. Returns TRUE if a report may concern us, or if reports were lost. Sets `ret_ours` to TRUE

@@ -23,7 +23,7 @@
 #define LOAD(size, offset) BPF_STMT(BPF_LD | (size) | BPF_ABS, offset)
 #define IF(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false)
 #define IF_AT_LEAST(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, if_true, if_false)
-#define TO(end, code) (guint8)((end) - (code)->len - 1) /* how far the first instruction of ADD() jumps to `end` */
+#define TO(end, code) (guint8)((end) - (code)->len - 1) /* the jump to `end` from the first instruction of an ADD() */
 #define SKIP(instructions) BPF_STMT(BPF_JMP | BPF_JA, instructions)
 #define AND(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)
 #define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
@@ -82,7 +82,7 @@ static void add_guard(GArray *code, guint32 type, gboolean has, guint length)
 }
 
 /* Passes routes to exactly this subnet, through any NIC and gateway. Passes routes to a part of the subnet if the
- * number that was stored is not 0. HOLD_ATTRIBUTE has kept the offset of the route's prefix before. */
+ * number that was stored is not 0. RTA_DST, the route's prefix, must be held (HOLD_ATTRIBUTE). */
 static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
     const guint words = (subnet->length + 31) / 32, rest = subnet->length % 32;
@@ -108,9 +108,9 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* If the number that was stored is not 0, passes routes to prefixes that contain an address of this family that has no
- * subnet. The caller has passed default routes. Such a program has to be short, because net.core.optmem_max may be
- * small: so all addresses share the mask and the words of the route's prefix. */
+/* If the number that was stored is not 0, passes routes whose prefix contains one of the single hosts (/32 or /128) of
+ * this family in focus->subnets. The caller has passed default routes already. The kernel limits the size of a program
+ * (net.core.optmem_max). So compute the mask once, and store the words of the route's prefix once, for all hosts. */
 static void add_hosts(GArray *code, const IbhFocus *focus, int family)
 {
     const guint words = family == AF_INET ? 1 : 4;
@@ -118,6 +118,8 @@ static void add_hosts(GArray *code, const IbhFocus *focus, int family)
     g_autoptr(GArray) part = IBH_NEW_ARRAY(struct sock_filter);
     guint before;
 
+    /* Make the mask of the route's prefix. A word of the mask has only ones if the prefix covers the whole word, only
+     * zeros if the prefix ends before the word, and leading ones if the prefix ends inside the word. */
     for (guint i = 0; i < words; i++)
         ADD(part, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF_AT_LEAST(32 * (i + 1), 7, 0), IF_AT_LEAST(32 * i + 1, 0, 8),
             BPF_STMT(BPF_ALU | BPF_NEG, 0), BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 32 * (i + 1)),
@@ -148,10 +150,12 @@ static void add_hosts(GArray *code, const IbhFocus *focus, int family)
     g_array_append_vals(code, part->data, part->len);
 }
 
-/* Of every table, passes routes of protocol kernel (for example connected routes and ours), and local routes (this host
- * answers ARP for their addresses). Passes all routes of focus->tables. Of main, passes default routes, on-link routes
- * whose RTA_OIF is a candidate, routes to the candidates' subnets through any NIC, and some routes to parts of these
- * subnets or around addresses that have no subnet. */
+/* In any table, passes routes of protocol kernel (for example connected routes and ours), and local routes (this host
+ * answers ARP for their addresses). Passes all routes of focus->tables. In main, passes:
+ * - default routes;
+ * - on-link routes whose RTA_OIF is a candidate;
+ * - routes to the candidates' subnets through any NIC;
+ * - some routes to parts of these subnets, and some whose prefix contains a single host (add_hosts()). */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
@@ -170,10 +174,11 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
     add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
     add_guard(code, RTA_OIF, TRUE, by_nic->len);
     g_array_append_vals(code, by_nic->data, by_nic->len);
-    /* Store whether a route to a part of a subnet passes, or around an address that has no subnet. A route that
-     * replaces another one passes, because the kernel reports only the new route, and the old route may have gone
-     * through our NIC. A route without RTA_OIF passes, too: a multipath route or one with a nexthop object may go
-     * through our NIC. */
+    /* Two kinds of routes pass if they lead to a part of a subnet, or if their prefix contains a single host. So store
+     * whether this route is of one of these kinds:
+     * - The route replaces another route. The kernel reports only the new route, and the old route may have gone
+     *   through our NIC.
+     * - The route has no RTA_OIF, so it may be a multipath route or have a nexthop object, and go through our NIC. */
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
     add_guard(code, RTA_OIF, FALSE, 2);
     ADD(code, SET(1), STORE);

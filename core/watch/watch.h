@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --watch is a process that keeps running, and starts an event (run/run.h) when the kernel reports a change. So it also
- * reacts to changes that no network manager announces. The command ib-hook contains it; hooks do not.
+ * reacts to changes that no network manager announces. The command ib-hook contains --watch; hooks do not.
  */
 #pragma once
 

@@ -25,8 +25,8 @@
 /* Times are in microseconds. --watch answers the first report of a burst at once, unless it still rests (see REST), and
  * the next ones after pauses. Each pause is twice as long as the one before, up to LONGEST_PAUSE. A report that comes
  * later than QUIET after the last answer begins a new burst. Reports about our NICs (the candidates), and about
- * deletions of our rules and routes, are a burst of their own (Watch.ours), so that they need not wait for a pause of
- * the burst of all other reports (Watch.any). */
+ * deletions of our rules and routes, have a burst of their own (Watch.ours). So they need not wait for the pauses of
+ * Watch.any, the burst of all other reports. */
 #define FIRST_PAUSE (20 * 1000)
 #define LONGEST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
@@ -50,13 +50,13 @@
 typedef struct {
     gint64 looked;  /* when the burst was answered last */
     gint64 pause;   /* how long the next answer has to wait after `looked` */
-    gint64 settled; /* what `looked` was when `pause` was last set, so that `pause` grows only once after each answer */
+    gint64 settled; /* the value of `looked` when `pause` was set last: `pause` grows only once after each answer */
 } Burst;
 
 /* A NIC whose addresses are away, so that events spare it. */
 typedef struct {
     int ifindex;
-    gint64 since; /* when an event first spared it */
+    gint64 since; /* when an event first spared the NIC */
 } Away;
 
 typedef struct {
@@ -67,7 +67,7 @@ typedef struct {
     int lock;        /* the locked file that tells hooks that --watch runs; -1: we do not have the lock */
     gboolean stop;   /* SIGTERM or SIGINT came */
     gboolean reload; /* the next run puts the configuration of the files into force */
-    char *unapplied; /* the files' text that is not in force, and that the journal was told of; NULL: none */
+    char *unapplied; /* the text of the files if it is good, but not in force (the journal has a line); else NULL */
 
     gint64 due;            /* when to look again; NEVER: not before something happens */
     gint64 look_began;     /* when the last look began */
@@ -141,8 +141,8 @@ static void on_change(Watch *watch, const IbhOp *op)
     g_autofree char *command = NULL, *who = NULL, *what = NULL, *cure = NULL, *text = NULL;
 
     /* The kernel's report of a sysctl that we set does not have our netlink port (Watch.ports), so --watch does not
-     * ignore the report, and takes it for another program's change to our NICs. A report within QUIET after an answer
-     * begins no new burst (on_event()), so look() counts this look as an answer to `ours`. */
+     * ignore the report, and takes it for another program's change to our NICs. So count this look as an answer to
+     * `ours`: a report within QUIET after an answer begins no new burst (on_event()). */
     watch->answers_ours = TRUE;
     if (!seconds)
         return;
@@ -193,15 +193,15 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     ibh_focus_find(&watch->focus, run->rails);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
     /* The reload is done: the files are in force now, or they are bad, and the run has warned of them. But if the state
-     * could not be saved, it still has the old configuration, so the next run must reload again. */
+     * could not be saved, the saved state still has the old configuration, so the next run must reload again. */
     watch->reload &= run->is_unsaved;
 }
 
 /* ---- the lock, which tells hooks that --watch runs ---- */
 
-/* TRUE if this process has the lock, and the lock's file is still in its directory: a lock on a removed file tells
- * hooks nothing. */
-static gboolean has_lock(const Watch *watch)
+/* If the lock's file is open, takes the lock unless we have it already. Returns TRUE if we have the lock now, and the
+ * file is still in its directory: a lock on a removed file tells hooks nothing. */
+static gboolean try_lock(const Watch *watch)
 {
     struct stat file;
 
@@ -209,23 +209,24 @@ static gboolean has_lock(const Watch *watch)
            file.st_nlink;
 }
 
-/* Takes the lock again if somebody has removed its file. If another --watch has the lock, the next look tries again. It
- * also tries again if the other --watch ended, and removed the file, between our open() and flock(). */
+/* Takes the lock; takes it again if somebody has removed the lock's file. The next look tries again in two cases:
+ * another --watch has the lock, or another --watch ended and removed the file between our open() and flock(). */
 static void take_lock(Watch *watch)
 {
-    if (has_lock(watch))
+    if (try_lock(watch))
         return;
     if (watch->lock >= 0)
         close(watch->lock);
     watch->lock = ibh_watch_open(O_RDWR | O_CREAT);
-    if (watch->lock >= 0 && !has_lock(watch)) {
+    if (watch->lock >= 0 && !try_lock(watch)) {
         close(watch->lock);
         watch->lock = -1;
     }
 }
 
 /* Users who may not open the lock's file cannot test the lock. Their commands assume that --watch runs if the file
- * exists. So remove the file at the end. Only its descriptor tells the path, which ibh_watch_open() does not return. */
+ * exists. So remove the file at the end. Read the path from the descriptor, because ibh_watch_open() does not return
+ * the path. */
 static void remove_lock(const Watch *watch)
 {
     g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", watch->lock);
