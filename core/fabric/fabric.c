@@ -95,24 +95,24 @@ static gboolean is_broken_rail(const IbhRails *rails, const IbhNic *nic)
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        IbhPortNic *own = ibh_fabric_nic(fabric, nic->link->name);
+        IbhPortNic *port_nic = ibh_fabric_nic(fabric, nic->link->name);
 
-        if (!own)
+        if (!port_nic)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
             if (!ibh_address_counts(address))
                 continue;
-            g_array_append_val(own->subnets, address->subnet);
-            g_array_append_val(own->addresses, address->local);
+            g_array_append_val(port_nic->subnets, address->subnet);
+            g_array_append_val(port_nic->addresses, address->local);
         }
-        own->rail = nic->status == IBH_NIC_RAIL || is_broken_rail(rails, nic);
-        own->used = own->subnets->len > 0;
+        port_nic->rail = nic->status == IBH_NIC_RAIL || is_broken_rail(rails, nic);
+        port_nic->used = port_nic->subnets->len > 0;
         /* Ethernet rails that reach the same remote= through their gateways are compared like rails of one subnet.
          * InfiniBand rails are not, because they may be on two fabrics, each with its own subnet manager. Add the
          * prefixes of remote= only after `used` is set: a NIC without an address must not count as used. */
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-            if (own->type != ARPHRD_INFINIBAND)
-                g_array_append_val(own->subnets, remote->prefix);
+            if (port_nic->type != ARPHRD_INFINIBAND)
+                g_array_append_val(port_nic->subnets, remote->prefix);
         }
     }
 }

@@ -177,17 +177,18 @@ static const IbhPortNic *find_model(IbhSubject *about, Value value)
         return NULL;
     /* Count how many rails have each value. */
     IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
-        char *one = ibh_port_nics_are_beside(about->netdev, other) ? describe_value(about->fabric, other, value) : NULL;
-        gsize n = one ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, one)) + 1 : 0;
+        char *other_value =
+            ibh_port_nics_are_beside(about->netdev, other) ? describe_value(about->fabric, other, value) : NULL;
+        gsize n = other_value ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, other_value)) + 1 : 0;
 
-        if (!one)
+        if (!other_value)
             continue;
         all++;
-        if (!g_str_equal(one, own) && n > best) {
+        if (!g_str_equal(other_value, own) && n > best) {
             best = n;
             model = other;
         }
-        g_hash_table_replace(counts, one, GSIZE_TO_POINTER(n));
+        g_hash_table_replace(counts, other_value, GSIZE_TO_POINTER(n));
     }
     if (!best || 2 * GPOINTER_TO_SIZE(g_hash_table_lookup(counts, own)) > all)
         return NULL;

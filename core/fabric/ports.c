@@ -39,8 +39,8 @@ typedef enum {
     PORT_UNUSED,    /* the port is not Ethernet, and has netdevs, but none that makes it PORT_USED, perhaps because the
                        port is not active */
     PORT_LEFT_ALONE /* the port is Ethernet, and has netdevs, but none that makes it PORT_USED. Or the port has no
-                       netdev, and is not PORT_USED: a disabled Ethernet port (even in a copy of /sys), and a port whose
-                       netdev does not exist or is in another network namespace (a container) */
+                       netdev that we see, and is not PORT_USED: it is a disabled Ethernet port (even in a copy of
+                       /sys), or its netdev does not exist or is in another network namespace (a container) */
 } Usage;
 
 /* If the user named interfaces (`only`), ibh_fabric_judge() asks only about ports whose netdev was named: then `nic` is

@@ -41,8 +41,8 @@ static void parse_state(const char *text, gpointer to)
     g_strlcpy(state->name, name, MIN(sizeof state->name, strcspn(name, "\n") + 1));
 }
 
-/* Parses a number and, directly behind it, `unit`; ignores what follows. Returns the number in tenths; IBH_UNKNOWN for
- * any other text, such as "Unknown", and for a number that is 0, or 100,000 or more. */
+/* Parses a number that is directly followed by `unit`; ignores the text after `unit`. Returns the number in tenths;
+ * IBH_UNKNOWN for any other text, such as "Unknown", and for a number that is 0, or 100,000 or more. */
 static int tenths_of(const char *text, const char *unit)
 {
     char *end = NULL;
@@ -309,8 +309,8 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
     g_array_append_val(fabric->ports, port);
 }
 
-/* Sets the path of a PCI device's place, below /sys. The path is where the directory's link leads: `link` is "/device",
- * or "" if the directory itself is the link. A path that does not fit counts as not known. */
+/* Sets the path of a PCI device's place: the path to which a link leads. `link` is "/device" for the link of this name
+ * in `directory`, or "" if `directory` itself is the link. A path that does not fit counts as not known. */
 static void read_place(IbhTree *tree, const char *directory, const char *link, IbhPlace *place)
 {
     g_autofree char *path = ibh_tree_real(tree, "%s%s", directory, link);

@@ -8,8 +8,8 @@
 #include "fabric/fabric.h"
 #include "host/sysfs.h"
 
-/* Reads all facts but those of GPUs. The links must have their `rdma` (ibh_sysfs_find_rdma()). Rails without an RDMA
- * port of their own are read, too, because their MTU matters; but not if `rails` is NULL. */
+/* Reads all facts but those of GPUs. The links must have their `rdma` (ibh_sysfs_find_rdma()). If `rails` is not NULL,
+ * also reads the rails without an RDMA port of their own, because their MTU matters. */
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails);
 /* Returns at most `limit` bytes of a file as a string, which the caller frees; NULL if the file cannot be read. */
 char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path);

@@ -14,8 +14,9 @@ static gboolean has_infiniband(const IbhFabric *fabric)
     return FALSE;
 }
 
-/* TRUE if the host has RDMA ports, and modules are missing. Without ib_ipoib, InfiniBand ports have no netdevs, so the
- * severity is error. Only programs need the other modules. ib_ipoib and ib_umad are for InfiniBand only. */
+/* TRUE if the host has RDMA ports, and modules are missing. Without ib_ipoib, InfiniBand ports have no netdevs: then
+ * the severity is error. Only programs need the other modules, so without these the severity is info. ib_ipoib and
+ * ib_umad are for InfiniBand only. */
 static gboolean lacks_modules(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules, infiniband = has_infiniband(about->fabric);
@@ -175,8 +176,8 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         .rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = "", .fabric = fabric, .only = only};
 
     ibh_subject_ask(&about, IBH_OF_HOST);
-    /* A fault of a port concerns every rail on the port. So a finding names ibh_port_netdev(), and all rails on the
-     * port about which the user asks. If the port has no netdev, the finding is about the host. */
+    /* A fault of a port concerns every rail on the port. So a finding names ibh_port_netdev() and those rails on the
+     * port that the user asks about. If the port has no netdev, the finding is about the host. */
     IBH_EACH (const IbhPort, port, fabric->ports) {
         g_autoptr(GPtrArray) others = g_ptr_array_new();
 
