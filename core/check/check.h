@@ -17,8 +17,9 @@
 #include "plan/plan.h"
 
 typedef enum {
-    IBH_ASK_LEAVES,  /* from an address of this host, nearly always a rail's, to another host; or to a single address
-                        on a NIC that is no candidate, such as lo (cut_world() in pieces.c) */
+    IBH_ASK_LEAVES,  /* from an address of a rail (in fixes.c, nics.c and wires.c, also of other NICs) to another host;
+                        or to a single address of this host on a NIC that is no candidate, such as lo (cut_world() in
+                        pieces.c) */
     IBH_ASK_ARRIVES, /* from another host to a rail's address, coming in through the rail */
     IBH_ASK_LOCAL,   /* from a rail's address to an address of this host */
     IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet; in fixes.c, to any piece */
@@ -62,15 +63,16 @@ typedef struct IbhQuestion {
                            IBH_ASK_LEAVES, and only with a foreign route that is not cached */
     IbhOwner owner;     /* the foreign rule or route that causes a grade other than IBH_RIGHT; empty if we know none */
     gboolean is_explained;        /* a finding about the packet exists, and no second finding is needed */
-    gboolean right_when_repaired; /* the packet goes wrong now, but not in the model `repaired`; nevertheless, `grade`
-                                     is IBH_RIGHT. The cause is that our rules or routes are missing, altered or stale,
-                                     or that a link has our mark as its group. --apply does not change the group; see
-                                     the finding link-group */
+    gboolean right_when_repaired; /* the packet goes wrong now, but not in the model `repaired`: our rules or routes are
+                                     missing, altered or stale, or a link has our mark as its group (which --apply does
+                                     not change). ours.c or the finding link-group reports this cause, so `grade` is
+                                     IBH_RIGHT */
 } IbhQuestion;
 
-/* A prefix, without the smaller pieces inside. For packets from one source, the same rules and routes decide about all
- * addresses of the piece, as far as we have read the rules and routes. There are three exceptions: addresses that no
- * other host can have, fe80::/10, and prefixes that only old rules of ours name. */
+/* A prefix, without the smaller pieces inside. For packets from one source, the same rules and routes (of those that we
+ * have read) decide about all addresses of the piece. Three kinds of prefixes become no pieces, so other rules and
+ * routes may decide there: addresses that no other host can have, prefixes in fe80::/10 that only routes name, and
+ * prefixes that only old rules of ours name. */
 typedef struct {
     IbhPrefix prefix;
     IbhIp host;             /* an address of the piece, outside of the smaller pieces and of the addresses that no
@@ -146,8 +148,8 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
  * IDEAL and REPAIRED have the rules and routes of main=spread as they stand. In both, a link whose group is our mark
  * counts as a link of the default group. */
 typedef enum {
-    IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, and the rules and routes
-                          that we want */
+    IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, AnyIP, and the rules and
+                          routes that we want */
     IBH_MODEL_ACTUAL,  /* as it is: the rules and routes of the snapshot, and the routes of the facts */
     IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want */
 } IbhModelKind;

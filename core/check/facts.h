@@ -11,8 +11,8 @@
 /* The manager that configures a netdev, as files show (`rows` in managers_io.c), and as NetworkManager itself says. */
 typedef struct {
     int ifindex;
-    const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nm.so found that
-                           NetworkManager has a state file for the netdev, but does not configure the netdev */
+    const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: NetworkManager has
+                           a state file for the netdev, but told nm.so that it does not configure the netdev */
     char *connection;   /* the manager's name for the configuration of this netdev; NULL: unknown, or none */
     gboolean prunes4;   /* deletes other programs' IPv4 routes, also ours, through this netdev, in all tables */
     gboolean prunes6;   /* the same for IPv6 */

@@ -146,16 +146,16 @@ static gboolean find_next_owner(IbhCheck *check, const IbhOwner *owner, IbhOwner
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const gboolean is_of_owner = ibh_question_is_caused_by(question, owner);
-        IbhQuestion now = *question;
+        IbhQuestion after = *question; /* the packet after the fix */
 
         if (question->grade >= IBH_DOUBTFUL && !is_of_owner)
             continue;
-        now.got = ibh_fib_walk(check->repaired, &question->lookup);
-        if (!is_of_owner && ibh_trace_is_same_answer(&now.got, &question->got))
+        after.got = ibh_fib_walk(check->repaired, &question->lookup);
+        if (!is_of_owner && ibh_trace_is_same_answer(&after.got, &question->got))
             continue;
-        ibh_question_grade(check, &now);
-        if (now.grade >= IBH_DOUBTFUL) {
-            *ret_next = ibh_check_find_owner(check, &now);
+        ibh_question_grade(check, &after);
+        if (after.grade >= IBH_DOUBTFUL) {
+            *ret_next = ibh_check_find_owner(check, &after);
             return TRUE;
         }
     }
@@ -200,10 +200,10 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if a question has this packet's source and destination. If so, find_next_owner() has judged the packet, or has
- * skipped the packet because another owner makes the packet go wrong already. Then the fix does no harm, with one
- * exception: a packet without a source does not go wrong now, and would go another way after the fix. Somebody may have
- * made the owner for this packet, because only the owner's NIC reaches the destination. */
+/* TRUE if a question has this packet's source and destination: find_next_owner() has judged the packet, or has skipped
+ * it because another owner makes it go wrong already. So the fix does no harm to the packet. But FALSE for a packet
+ * without a source address if it does not go wrong now, and would go another way after the fix: the rule or route that
+ * the fix deletes may be there for this very packet, because no other NIC reaches the destination. */
 static gboolean is_judged(const IbhCheck *check, const Effect *effect)
 {
     const IbhLookup *packet = &effect->packet.lookup;
@@ -216,10 +216,10 @@ static gboolean is_judged(const IbhCheck *check, const Effect *effect)
     return FALSE;
 }
 
-/* Finds a packet of this host that the fix would change, and that is not judged; FALSE if there is none. For each
- * piece, tries first a packet without a source address, then packets from the host's addresses, except link-local and
- * loopback addresses. Skips a packet from an address if the fix changes the packet without a source in the same way:
- * the latter packet is judged (otherwise it is the harm). */
+/* Finds a packet of this host that the fix would change, and that is not judged (is_judged()); FALSE if there is none.
+ * For each piece, tries first a packet without a source address, then packets from the host's addresses, except
+ * link-local and loopback addresses. If the fix changes the first packet, but this packet is judged, then other packets
+ * that the fix changes in the same way do not count, either. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     /* A host may have thousands of addresses: into each piece, walk packets only from those that the fix may affect. */

@@ -60,7 +60,7 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* TRUE if a served address of this family has a subnet with room for one peer only, which gateway=peer then names. */
+/* TRUE if a served address of this family has a subnet with room for one peer only. gateway=peer names this peer. */
 static gboolean has_one_peer(const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -230,7 +230,7 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
     return FALSE;
 }
 
-#define GATEWAYS_NAMED 4 /* we name at most this many for one address: a routing protocol may have hundreds of them */
+#define GATEWAYS_NAMED 4 /* we name at most this many for one address: a routing protocol may use hundreds */
 
 /* TRUE if the subject's route, a route of main, sends packets from the subject's address to a network behind a gateway
  * of another rail. Defaults, multipath and cached routes do not count. Networks in the subnets or remote= of the

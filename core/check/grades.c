@@ -61,8 +61,9 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
 
     if (question->is_foreign) /* foreign rules route the packet, so they choose the gateway, too */
         return IBH_RIGHT;
-    /* A route without a gateway, or a multipath route, is right if its way is the ideal one. To the NIC's subnet, such
-     * a route is also right on another way, but not if a longer prefix inside the subnet decides in the ideal model. */
+    /* A route without a gateway, or a multipath route, is right if its way is the ideal one. If the destination is in
+     * the NIC's subnet, such a route is right on any way, unless a longer prefix inside the subnet decides in the ideal
+     * model. */
     if (route->gateway.family == AF_UNSPEC)
         return is_ideal_way || (near && !ideal_is_longer) ? IBH_RIGHT : IBH_DOUBTFUL;
     if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway)) /* the gateway is this host itself */
@@ -73,10 +74,10 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
     return IBH_RIGHT;
 }
 
-/* Grades a packet whose route is not unicast. --check also asks about addresses of this host that are on no rail, such
- * as those on lo (cut_world() in pieces.c). Such an address may belong to a service, so we note the kernel's own route
- * to the address, and AnyIP for a part of the subnet. Other routes that are not unicast are wrong. `ideal` and `near`:
- * see grade_through_own_nic(). */
+/* Grades a packet whose route is not unicast. --check also asks about single addresses of this host on NICs that are no
+ * candidates, such as lo (cut_world() in pieces.c). Such an address may belong to a service, so we only note the
+ * kernel's own route to the address. We also only note AnyIP for a part of the NIC's subnet. Other routes that are not
+ * unicast are wrong. `ideal` and `near`: see grade_through_own_nic(). */
 static IbhGrade grade_not_unicast(const IbhQuestion *question, const IbhTrace *ideal, const IbhAddress *near)
 {
     const IbhRoute *route = question->got.route;
@@ -153,7 +154,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
      * only note the route in three cases:
      * - That subnet has room for one peer only: the link is a direct cable.
      * - There is no `near`: the route takes no part of a subnet of the packet's own NIC.
-     * - That rail does not also have the subnet of `near`: its address may have a wrong prefix length, which has a
+     * - That rail does not also have the subnet of `near`: one of the two prefix lengths may be a mistake, which has a
      *   finding of its own (prefix-differs). If that rail has both subnets, its route takes a part of the subnet of
      *   `near` away from the rail that the question is about. */
     if (ibh_nic_serves_subnet(through, &route->dst) &&

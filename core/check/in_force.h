@@ -18,6 +18,6 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
  * the state has no valid configuration. The caller frees the result. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup);
 
-/* Returns how to put the files into force, for a person. After a trial that was not confirmed, the files may still have
- * what cut the host off. `option` is "--config FILE " or "". */
+/* Returns advice for a person: how to put the files into force. After a trial that was not confirmed, the advice is to
+ * correct the files first, because they may still have what cut the host off. `option` is "--config FILE " or "". */
 char *ibh_config_apply_advice(const IbhState *state, const char *option);

@@ -65,8 +65,9 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-/* What is at a path: nothing, or something that we may not look at; a link to /dev/null, which systemd calls a mask; or
- * anything else, such as a file or any other link. NOTHING is 0, so it counts as FALSE. */
+/* What is at a path. NOTHING: the path does not exist, or we may not look at it. MASK: a link to /dev/null, which
+ * systemd calls a mask. SOMETHING: anything else, such as a file or any other link. NOTHING is 0, so it counts as
+ * FALSE. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
 G_GNUC_PRINTF(2, 3)

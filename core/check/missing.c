@@ -130,8 +130,8 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
 }
 
 /* Sets the word {consequence}, which names the first address of the missing rail that no other NIC has now: peers
- * cannot reach this address. (If only the RDMA device is gone, they can reach an address that the rail's NIC has
- * itself.) If there is no such address, the word says only that a rail is missing or, for an entry
+ * cannot reach this address. (If only the RDMA device is gone, peers still reach the addresses that the rail's own NIC
+ * has, so these do not count.) If there is no such address, the word says only that a rail is missing or, for an entry
  * that is only a name with manage=yes, that the NIC is not a rail. */
 static void say_consequence(IbhSubject *about)
 {

@@ -80,8 +80,8 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean wit
     add_routes(fib, snapshot->routes, with_ours);
 }
 
-/* TRUE for a route of main or default that is not cached, and for AnyIP, but not for a single address: the model IDEAL
- * has these routes of the host as they are. */
+/* TRUE for the routes that the model IDEAL takes over from the host: those of main and default that are not cached, and
+ * AnyIP routes, except AnyIP routes to a single address. */
 static gboolean is_ideal(const IbhRoute *route)
 {
     if (route->table == IBH_TABLE_LOCAL)
