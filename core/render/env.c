@@ -142,7 +142,7 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
     guint length = 32;
 
     IBH_EACH (const Rail, rail, rails) {
-        const GArray *subnets = ibh_fabric_nic(fabric, rail->iface)->subnets; /* its own come before those of remote= */
+        const GArray *subnets = ibh_fabric_nic(fabric, rail->iface)->subnets; /* those of remote= come last */
         const IbhPrefix *found = NULL;
 
         IBH_EACH (const IbhPrefix, subnet, subnets) {

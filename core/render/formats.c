@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The formats of --render, except env: the text that each begins with, and the words of managers' formats.
+ * The formats of --render, except env (env.c): for each, the text that begins the output, and templates for a rail.
  *
  * The rendered rules and routes have no marks (metric, suppress_ifgroup): ib-hook would delete what a manager has
  * marked, and few managers can express suppress_ifgroup. So these rules and routes are foreign to ib-hook. The rules

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that were rendered earlier, and whose rules and routes the host has now. New files are about to replace them,
- * so --render writes what the host would need if it did not have these rules and routes. The rules of the old files
+ * Files that were rendered earlier, and whose rules and routes the host has now. New files are about to replace these
+ * files, so --render writes what the host would need without these rules and routes. The rules of the old files
  * have no mark, and the numbers of their tables depend on what the host had then. So only the form of a rule shows
  * whether the rule comes from an old file. D' is the table that rendered files use in place of D (formats.c).
  */
