@@ -7,7 +7,7 @@
 #include "report/report.h"
 
 #define MANY_PEERS 8 /* from this number on, a rail has many peers */
-#define WORST_MAX 5  /* after the rows that count peers: the most rows of peers that are not ok */
+#define WORST_MAX 5  /* at most this many rows of peers that are not ok follow the rows that count peers */
 
 /* The peers of one rail that are in the same state; in `sums` (count_pairs()), the peers of one rail in any state. `ok`
  * is FALSE if the peers have problems or were not asked; `sums` do not use it. */
@@ -68,9 +68,9 @@ static void add_row(const IbhReport *report, const Row *row)
 static int compare_rows(gconstpointer a, gconstpointer b)
 {
     const Row *one = *(Row *const *)a, *other = *(Row *const *)b;
-    const int lost = (other->sent - other->received) - (one->sent - one->received);
+    const int lost_more = (other->sent - other->received) - (one->sent - one->received);
 
-    return lost ? lost : other->sent - one->sent;
+    return lost_more ? lost_more : other->sent - one->sent;
 }
 
 /* Fills `rows`, by rail and state, and `sums`, by rail. Returns TRUE if `sums` are worth showing: there are several
@@ -159,8 +159,8 @@ void ibh_rows_add_pairs(const IbhReport *report)
     }
     if (wrong > WORST_MAX)
         ibh_rows_add(report, "and %u more", wrong - WORST_MAX);
-    /* A pair has no result if it was not finished when the run was interrupted. These pairs are ordered by peer: those
-     * of one peer follow each other, so each peer is listed once. */
+    /* The pairs in `unfinished` have no result, because the run was interrupted. They are ordered by peer, so it is
+     * enough to compare each pair's peer with the last one. */
     IBH_EACH (const IbhProbeUnasked, one, unfinished) {
         if (one->peer != last)
             g_array_append_val(peers, g_array_index(report->probe->peers, IbhIp, one->peer));

@@ -132,9 +132,9 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
 }
 
 /* Adds the rows of --check about rails. A rail that is ok has one row, which says so. Any other rail has the rows of
- * add_findings(): its problems, or the note that it is down. It has no row for a problem that it shares with other NICs
- * in the same words: add_findings() with NULL adds one row for all of them. With --verbose, add_whole_findings() writes
- * the problems and notes instead. */
+ * add_findings(): its problems, or the note that it is down. A problem that several NICs share in the same words gets
+ * one row for all of them, from add_findings() with NULL. With --verbose, add_whole_findings() writes the problems and
+ * notes instead. */
 static void add_rails(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
@@ -219,7 +219,7 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
 }
 
 /* Says whether each NIC is a rail, and why; each line begins with `lead`. --plan always says this. --show and --check
- * say it only with --verbose, and then also where a rail is, and what it has. */
+ * say this only with --verbose; for a rail, they then add its port, place, manager, table, rules and sysctls. */
 static void add_reasons(const IbhReport *report, const char *lead)
 {
     IBH_EACH_POINTER (const IbhNic, nic, report->shown) {

@@ -33,7 +33,7 @@ static const char *find_cause(const char *said)
 }
 
 /* Returns which NICs have the problem, and what the problem is:
- * - If packets of several NICs go astray: that they use the wrong NIC.
+ * - If packets of several NICs go astray: "ib0 and ib1 use the wrong NIC".
  * - If one NIC has the problem, and the finding has a text for this NIC, "CONSEQUENCE: CAUSE": the consequence.
  * - In all other cases: the finding's message.
  * In the first two cases, the cause follows with `whole`; without `whole`, it is left out, because the NIC's row has
@@ -124,7 +124,8 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
     ibh_rows_add(report, "%s", (char *)lines->pdata[best]);
 }
 
-/* Says how many rails work, and which are down or away. Here, a rail that is down or away has only a note. */
+/* Says how many rails work, and which are down or away. Called only if no finding is worse than a note, so a rail that
+ * is down or away has a note. */
 static void add_right(const IbhReport *report)
 {
     g_autoptr(GString) text = g_string_new(NULL);
