@@ -26,6 +26,16 @@ static guint count_shared(const IbhLladdr *ones, guint n, const IbhLladdr *other
     return shared;
 }
 
+/* Returns the hop whose claims tell something about the claimants of `hop`: the first hop with the other address or, if
+ * that address is link-local, its hop on the wire of `hop`, since other hosts may have the address on other wires.
+ * Returns NULL if there is no such hop, or if the other address is that of `hop`. */
+static const IbhProbeHop *hop_to_compare(const IbhProbe *probe, const IbhProbeHop *hop, const IbhProbeHop *first)
+{
+    return ibh_ip_equal(&first->ip, &hop->ip)  ? NULL
+           : !ibh_ip_is_link_local(&first->ip) ? first
+                                               : ibh_probe_hop(probe, hop->link->ifindex, &first->ip);
+}
+
 /* TRUE if the hardware address claims the IP address, and each of these claims may be that of a proxy. */
 static gboolean may_stand_in(const IbhProbe *probe, const IbhIp *ip, const IbhLladdr *lladdr)
 {
@@ -59,12 +69,12 @@ static guint set_stand_ins_apart(const IbhProbe *probe, const IbhProbeHop *hop, 
 
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const IbhProbeHop *other = value;
-        const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs),
+        const IbhProbeHop *other = hop_to_compare(probe, hop, value);
+        const guint n_theirs = other ? ibh_probe_list_hosts(probe, other, theirs) : 0,
                     shared = count_shared(mine, n, theirs, n_theirs);
         const gboolean differ = shared == 1 && n_theirs > 1;
 
-        if (ibh_ip_equal(&other->ip, &hop->ip) || !(other->is_own || differ))
+        if (!other || !(other->is_own || differ))
             continue;
         for (guint i = 0; i < n; i++)
             signs[i] += !may_stand_in(probe, &other->ip, &mine[i]) ? 0 : other->is_own ? 2 : 1;
@@ -78,7 +88,7 @@ static guint set_stand_ins_apart(const IbhProbe *probe, const IbhProbeHop *hop, 
         IBH_EACH_WIRE (wire, probe, &hop->ip) {
             IbhProbeClaim *claim = ibh_hop_claim(wire, &mine[i]);
 
-            if (claim)
+            if (claim && (wire == hop || !ibh_ip_is_link_local(&hop->ip)))
                 claim->stands_in = stands_in[i];
         }
         if (!stands_in[i]) {
@@ -115,12 +125,12 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
         return IBH_PEER_PROXY;
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const IbhProbeHop *other = value;
-        const guint n_claimants = ibh_probe_list_hosts(probe, other, theirs),
+        const IbhProbeHop *other = hop_to_compare(probe, hop, value);
+        const guint n_claimants = other ? ibh_probe_list_hosts(probe, other, theirs) : 0,
                     n_theirs = n_claimants - count_shared(mine + n, n_all - n, theirs, n_claimants),
                     shared = count_shared(mine, n, theirs, n_claimants);
 
-        if (other->is_own || ibh_ip_equal(&other->ip, &hop->ip) || !n_theirs)
+        if (!other || other->is_own || !n_theirs)
             continue;
         is_compared = TRUE;
         claim_together |= shared > 1;

@@ -493,6 +493,27 @@ static void test_flux_of_two_answers(void **state)
     check_verdict(&world, "warning peer-flux", 4);
 }
 
+/* Two cables to a host that mixes its NICs, with link-local addresses: each NIC of that host answers for the addresses
+ * of both NICs on its cable. What is heard on one cable proves nothing about the addresses on the other. */
+static void test_flux_on_each_of_two_wires(void **state)
+{
+    static const char LINK_LOCAL[] =
+        IB0 IB1 "ip address add 169.254.1.1/16 dev ib0\nip address add 169.254.1.2/16 dev ib1\n";
+    g_auto(World) world = look_well(LINK_LOCAL, "--probe 169.254.2.1 169.254.2.2 169.254.3.1 169.254.3.2");
+
+    (void)state;
+    for (guint i = 0; i < 8; i++)
+        pair_at(&world, i)->hop->n_claims = 0;
+    for (guint8 last = 16; last < 18; last++) {
+        answer_arp(&world, 2, "169.254.2.1", "169.254.1.1", last);
+        answer_arp(&world, 2, "169.254.2.2", "169.254.1.1", last);
+        answer_arp(&world, 3, "169.254.3.1", "169.254.1.2", last + 2);
+        answer_arp(&world, 3, "169.254.3.2", "169.254.1.2", last + 2);
+    }
+    check_verdict(&world, "warning peer-flux", 4);
+    check_message(&world, 0, "several NICs of that host answer for each address");
+}
+
 /* A router with proxy ARP answers for all peers: it is told by its hardware address, and no peer is accused. Who has a
  * peer's address beside it is told as ever, and so is who claims addresses unasked, as no proxy does. */
 static void test_proxy_for_peers(void **state)
@@ -928,6 +949,7 @@ int main(void)
         cmocka_unit_test(test_results_of_rdma),
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
+        cmocka_unit_test(test_flux_on_each_of_two_wires),
         cmocka_unit_test(test_proxy_for_peers),
         cmocka_unit_test(test_two_hosts_beside_a_proxy),
         cmocka_unit_test(test_proxy_for_all),
