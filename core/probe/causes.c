@@ -56,8 +56,9 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_LOSS_NO_CARRIER] = {IBH_STAGE_WAY, ALSO_LOST, HOME, "carrier-down",
                              "the link has no carrier: nothing can leave or arrive by it",
                              "look at the cable, the transceiver and the switch's port"},
-    [IBH_LOSS_OURS] = {IBH_STAGE_WAY, HOME, NOT_SENT, "the address has a route of type {type}, so nothing leaves",
-                       "{ip} route show table all type {type} {peer}; probe an address of a single other host"},
+    [IBH_LOSS_NOT_UNICAST] = {IBH_STAGE_WAY, HOME, NOT_SENT,
+                              "the address has a route of type {type}, so nothing leaves",
+                              "{ip} route show table all type {type} {peer}; probe an address of a single other host"},
     [IBH_LOSS_ARP_OFF] = {IBH_STAGE_QUESTION, ALSO_LOST, HOME_WARNING, "arp-off",
                           "ARP is switched off on this NIC, so it finds no neighbour",
                           .fix = "ip link set arp on dev {if}"},
@@ -192,7 +193,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
                            "replies come from {foreign}, which answers for no address that was asked: another NIC of "
                            "that host, or a router",
                            "probe all addresses of that host: then the report names the sender"},
-    [IBH_WAY_NOT_KNOWN] =
+    [IBH_BACK_NOT_KNOWN] =
         {IBH_STAGE_ANSWER, EITHER_WARNING, "not-known",
          "echoes come back, but the peer's hardware address was not seen: which of its NICs answers is not known",
          "ip neigh show to {peer} dev {if}"},

@@ -180,44 +180,49 @@ static int get_effective_of(const IbhProbe *probe, const IbhLink *link, IbhSysct
     return ibh_sysctl_effective(probe->rails->snapshot, key, link->sysctl[key]);
 }
 
-/* A claim is no forgery if it names a virtual router, which may send from its own NIC (RFC 5798, 8.1.2), or if the
- * sender is unknown, as with IPoIB.
- *
- * In IPv4, an answer does not say whether it comes from a proxy. But a proxy answers only questions that name their
- * sender, and another host with the same address answers all questions. So whoever answers a question without a sender
- * is no proxy. Nor is a host that claims an address unasked, because a proxy only answers.
- *
- * In IPv4, a NIC of this host may answer for the address of another NIC of this host. This answer matters if four
- * things are true (`is_beside_rails`); all other claims of this host's NICs are ignored:
- * - The NIC that answers is not a rail (IBH_NIC_RAIL).
- * - The question named no sender. All other questions of --probe name an address of this host as the sender, which no
- *   peer's question does. So the answer to such a question does not show what peers get.
- * - The NIC has no arp_filter. The kernel applies arp_filter to a peer's question, but not to a question without a
- *   sender, so a NIC with arp_filter may answer --probe, but not a peer.
- * - The NIC's rp_filter is not 1. With 1, the kernel drops a peer's question if the way to the peer leads through
- *   another NIC, but it answers a question without a sender. */
+/* In IPv4, a NIC of this host may answer for the address of another NIC of this host. `own` has answered a question of
+ * --probe without a sender in this way. TRUE if `own` is not a rail, and would answer a peer's question, too. */
+static gboolean answers_beside_rails(const IbhProbe *probe, const IbhLink *own)
+{
+    const IbhNic *nic = ibh_rails_nic(probe->rails, own->ifindex);
+
+    if (!nic || nic->status == IBH_NIC_RAIL)
+        return FALSE;
+    /* the kernel applies arp_filter to a peer's question, but not to a question without a sender */
+    if (get_effective_of(probe, own, IBH_SYSCTL_ARP_FILTER))
+        return FALSE;
+    /* With 1, the kernel drops a peer's question if the way to the peer leads through another NIC, but it answers a
+     * question without a sender. */
+    return get_effective_of(probe, own, IBH_SYSCTL_RP_FILTER) != 1;
+}
+
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhIp none = {.family = AF_INET};
     const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
-    const IbhNic *nic = own ? ibh_rails_nic(probe->rails, own->ifindex) : NULL;
     const gboolean is_answer = claim->is_answer;
-    /* an answer goes to the sender that its question names */
+    /* an answer goes to the sender that its question names; in IPv4, a question may name none */
     const gboolean is_to_nobody = is_answer && ibh_ip_equal(&claim->to, &none);
-    const gboolean is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_to_nobody);
-    const gboolean is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_to_nobody &&
-                                     !get_effective_of(probe, own, IBH_SYSCTL_ARP_FILTER) &&
-                                     get_effective_of(probe, own, IBH_SYSCTL_RP_FILTER) != 1;
+    /* In IPv4, an answer does not say whether it comes from a proxy. But a proxy answers only questions that name their
+     * sender, and another host with the same address answers all questions. So whoever answers a question without a
+     * sender is no proxy. Nor is a host that claims an address unasked, because a proxy only answers. */
+    const gboolean may_be_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_to_nobody);
 
+    /* A claim is no forgery if it names a virtual router, which may send from its own NIC (RFC 5798, 8.1.2), or if the
+     * sender is unknown, as with IPoIB. */
     if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
         !ibh_lladdr_is_virtual(&claim->lladdr)) {
         note_forgery(probe, ifindex, claim);
         return;
     }
+    /* A claim of this host's own NIC matters only if it is an answer that peers get, too. An answer to a question that
+     * names a sender does not show that: --probe names an address of this host, which no peer's question does. */
+    if (own && (!is_to_nobody || !answers_beside_rails(probe, own)))
+        return;
     IBH_EACH_WIRE (hop, probe, &claim->from) {
         IbhProbeClaim *known = ibh_hop_claim(hop, &claim->lladdr);
-        const gboolean is_of_wire = hop->is_own || hop->link->ifindex == ifindex;
-        const gboolean matters = own ? hop->is_own && is_beside_rails : is_of_wire;
+        /* the address of a peer or gateway can be claimed only by other hosts, and only on the wire of its hop */
+        const gboolean matters = hop->is_own || (!own && hop->link->ifindex == ifindex);
 
         /* a hardware address of another length cannot be on the wire of the hop's link */
         if (!matters || claim->lladdr.len != hop->link->lladdr_len)
@@ -229,7 +234,7 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
         }
         if (known) {
             known->answers += is_answer ? 1 : 0;
-            known->proxy &= is_proxy;
+            known->proxy &= may_be_proxy;
         }
     }
 }

@@ -305,7 +305,7 @@ static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_q
 
     if (hop) {
         hop->questions++;
-        hop->asks |= !hop->asker; /* the kernel's own question: --probe has not asked yet */
+        hop->kernel_asked |= !hop->asker; /* the kernel's own question: --probe has not asked yet */
     }
     if (heard->outgoing || !g_ptr_array_find(probe->nics, ibh_rails_nic(probe->rails, ifindex), NULL))
         return;

@@ -111,7 +111,7 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     IbhProbePair *pair = shot->pair;
     const IbhProbeHop *hop = pair->hop;
     const guint tries = pair->tries[IBH_ASK_ECHO], count = flight->probe->count;
-    const gboolean is_stuck = !pair->received && !pair->left && !(hop && hop->asks);
+    const gboolean is_stuck = !pair->received && !pair->left && !(hop && hop->kernel_asked);
     const gint64 end = pair->until[IBH_ASK_ECHO] + ONE_QUESTION;
     const gboolean needs_extra = is_stuck && tries == count && now >= end && hop && hop->in_table;
 

@@ -287,24 +287,23 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
     const guint arp_off = IFF_NOARP | IFF_BROADCAST; /* ARP is off on a link that has broadcasts, and so needs ARP */
-    /* the kernel may know the hardware address: a reply or an answer came in, or the kernel was not heard to ask */
-    const gboolean may_be_resolved = hop && (pair->received || hop->is_answered || !hop->asks);
-    /* --probe missed no packet, the kernel may have been able to send the echoes, some have no reply, and none of these
-     * was seen to leave through the NIC */
-    const gboolean is_stuck = pair->probe->hears && may_be_resolved && pair->sent > pair->received && !pair->is_lost;
+    /* some echoes have no reply, and --probe, which missed no packet, saw none of these leave through the NIC */
+    const gboolean is_stuck = hop && pair->probe->hears && pair->sent > pair->received && !pair->is_lost;
+    /* the kernel asked for the hardware address, and no reply shows that it has it: echoes wait for an answer */
+    const gboolean needs_answer = hop && hop->kernel_asked && !pair->received;
 
     if (!ibh_nic_is_usable(pair->nic))
         return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
     if (!route->error && route->type > RTN_UNICAST)
-        return IBH_LOSS_OURS;
+        return IBH_LOSS_NOT_UNICAST;
     if ((link->flags & arp_off) == arp_off && hop && !hop->fixed && !pair->received)
         return IBH_LOSS_ARP_OFF;
     /* IPv6 reports a full table as EINVAL */
     if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
-    if (is_stuck && hop->asks && !pair->received) /* so a host answered (see `may_be_resolved`), yet nothing leaves */
+    if (is_stuck && needs_answer && hop->is_answered)
         return IBH_LOSS_UNHEARD;
-    if (is_stuck || error == ENOBUFS || error == EPERM)
+    if ((is_stuck && !needs_answer) || error == ENOBUFS || error == EPERM)
         return IBH_LOSS_HELD;
     if (ibh_probe_route_of_error(error) && !route->error && route->oif == link->ifindex)
         return IBH_LOSS_MARKED;
@@ -391,7 +390,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 {
     const IbhLookup *route = &pair->route;
 
-    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* the finding about the loss is enough */
+    if (loss == IBH_LOSS_NOT_UNICAST || !ibh_nic_is_usable(pair->nic)) /* the finding about the loss is enough */
         return IBH_CAUSE_NONE;
     if (route->error)
         return IBH_WAY_NONE;
@@ -403,7 +402,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 /* Looks for a reply, or an answer to the SYN, from a wrong hardware address: one that neither is in the kernel's
  * neighbour entry for the peer nor claims the peer's address. Without a hardware address in this entry, no sender can
  * be judged. Returns
- * - IBH_WAY_NOT_KNOWN if the entry has no hardware address, and replies came, but tell no hardware address either;
+ * - IBH_BACK_NOT_KNOWN if the entry has no hardware address, and replies came, but tell no hardware address either;
  * - IBH_BACK_SENDER if the peer of another pair has the wrong hardware address;
  * - IBH_BACK_STRANGER if no peer has it;
  * - IBH_CAUSE_NONE in all other cases. */
@@ -413,7 +412,7 @@ static IbhCause find_sender(const IbhProbePair *pair)
     const IbhLladdr *senders[] = {&pair->sender, &pair->syn_sender};
 
     if (!hop->lladdr.len)
-        return pair->received && !pair->sender.len ? IBH_WAY_NOT_KNOWN : IBH_CAUSE_NONE;
+        return pair->received && !pair->sender.len ? IBH_BACK_NOT_KNOWN : IBH_CAUSE_NONE;
     if (has_virtual(hop)) /* a virtual router may send from its own NIC */
         return IBH_CAUSE_NONE;
     for (guint i = 0; i < G_N_ELEMENTS(senders); i++) {

@@ -238,26 +238,26 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
-/* `ip` is an address of this host. FALSE if this host never says on the NIC's wire that it has the address, because
+/* `ip` is an address of this host. TRUE if this host never says on the NIC's wire that it has the address, because
  * three things are true:
  * - The address is on a link without ARP, such as lo.
  * - The NIC itself lacks the address.
  * - The NIC does not answer for other links' addresses: in IPv6, no NIC does; in IPv4, arp_ignore can forbid it.
  * The real servers of a load balancer (LVS) have the VIP in this way, and only the director answers for the VIP. */
-static gboolean is_told_on_wire(const IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
+static gboolean is_silent_about(const IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 {
     const IbhLink *holder = ibh_rails_holder(probe->rails, ip)->link;
     const int ignore =
         ibh_sysctl_effective(probe->rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE]);
 
-    return !(holder->flags & (IFF_LOOPBACK | IFF_NOARP)) ||
-           (ip->family == AF_INET && !ibh_arp_ignore_silences(ignore)) || ibh_rails_address(probe->rails, nic, ip);
+    return (holder->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_rails_address(probe->rails, nic, ip) &&
+           (ip->family == AF_INET6 || ibh_arp_ignore_silences(ignore));
 }
 
 /* Adds each address once. If the user gives a list of all hosts of a fabric, this list names this host, too. --probe
  * sends no echoes to this host's own addresses (for example a VIP on lo), so they get no pairs. But another host may
  * have the same address, and --probe asks who else has each of its sources. So each of this host's addresses becomes a
- * source of the first rail that has a subnet with the address, and is not silent about the address (is_told_on_wire()).
+ * source of the first rail that has a subnet with the address, and is not silent about the address (is_silent_about()).
  * If a rail owns the address (ibh_rails_owner()), only this rail counts. Without such a rail, there is no source. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
@@ -275,7 +275,7 @@ static void add_peers(IbhProbe *probe, const GArray *peers)
         const IbhNic *owner = ibh_rails_owner(probe->rails, ip);
 
         IBH_EACH_RAIL (nic, probe) {
-            if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE) || !is_told_on_wire(probe, nic, ip))
+            if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE) || is_silent_about(probe, nic, ip))
                 continue;
             (void)intern_source(probe, nic, ip);
             break;

@@ -88,9 +88,9 @@ struct IbhProbeHop {
     IbhLladdr entry;   /* the hardware address in that earlier entry; length 0: unknown */
     IbhLladdr lladdr;  /* the first hardware address read from the table after such a pair began; length 0: none */
     gboolean fixed;    /* `lladdr` comes from a fixed entry; see IbhNeighbour */
-    /* The answer to a question of --probe may repair the kernel's entry. So `asks` and `is_answered` tell only what
-     * happened before --probe asked. */
-    gboolean asks;             /* the kernel asked for the hardware address */
+    /* The answer to a question of --probe may repair the kernel's entry. So `kernel_asked` and `is_answered` tell only
+     * what happened before --probe asked. */
+    gboolean kernel_asked;     /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered the kernel */
     guint questions;           /* how many times the kernel or --probe asked; right only in IPv4 (flight.c) */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: --probe has not asked yet */

@@ -29,26 +29,26 @@ typedef enum {
     /* why echoes were lost: judge.c takes the first cause that is proved */
     IBH_LOSS_DOWN,
     IBH_LOSS_NO_CARRIER,
-    IBH_LOSS_OURS,       /* the peer's address has a local, broadcast, anycast or multicast route */
-    IBH_LOSS_ARP_OFF,    /* ARP is off on a NIC that needs it, and the next hop has no fixed entry (IbhNeighbour) */
-    IBH_LOSS_TABLE,      /* the neighbour table was full */
-    IBH_LOSS_UNHEARD,    /* this host dropped the answer to ARP */
-    IBH_LOSS_HELD,       /* echoes do not leave through the rail, or a filter or a full queue refuses them */
-    IBH_LOSS_MARKED,     /* a look-up finds a route through the rail, but echoes find none: a filter may mark them */
-    IBH_LOSS_NO_WAY,     /* sending fails for another reason, mostly for lack of a route through this NIC */
-    IBH_LOSS_DROPPED,    /* a reply came in, and this host dropped it */
-    IBH_LOSS_MANGLED,    /* a reply came in with a wrong checksum */
-    IBH_LOSS_TOLD,       /* another finding explains the loss */
-    IBH_LOSS_REDIRECT,   /* an ICMP redirect overrides the route */
-    IBH_LOSS_REFUSED,    /* the peer or a router sent an ICMP error */
-    IBH_LOSS_SOME,       /* some echoes came back, others did not */
-    IBH_LOSS_TRANSLATED, /* this host's address translation changed the echoes */
-    IBH_LOSS_DETOUR,     /* the peer is a neighbour, but the route has a gateway, which answers ARP */
-    IBH_LOSS_GATEWAY,    /* the gateway does not answer ARP */
-    IBH_LOSS_BEYOND,     /* the gateway answers ARP, and echoes left for it */
-    IBH_LOSS_AFTER_ARP,  /* the peer answers ARP, and echoes left for it */
-    IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
-    IBH_LOSS_UNKNOWN,    /* what was heard proves no cause above: see find_loss() */
+    IBH_LOSS_NOT_UNICAST, /* the peer's address has a local, broadcast, anycast or multicast route */
+    IBH_LOSS_ARP_OFF,     /* ARP is off on a NIC that needs it, and the next hop has no fixed entry (IbhNeighbour) */
+    IBH_LOSS_TABLE,       /* the neighbour table was full */
+    IBH_LOSS_UNHEARD,     /* this host dropped the answer to ARP */
+    IBH_LOSS_HELD,        /* echoes do not leave through the rail, or a filter or a full queue refuses them */
+    IBH_LOSS_MARKED,      /* a look-up finds a route through the rail, but echoes find none: a filter may mark them */
+    IBH_LOSS_NO_WAY,      /* sending fails for another reason, mostly for lack of a route through this NIC */
+    IBH_LOSS_DROPPED,     /* a reply came in, and this host dropped it */
+    IBH_LOSS_MANGLED,     /* a reply came in with a wrong checksum */
+    IBH_LOSS_TOLD,        /* another finding explains the loss */
+    IBH_LOSS_REDIRECT,    /* an ICMP redirect overrides the route */
+    IBH_LOSS_REFUSED,     /* the peer or a router sent an ICMP error */
+    IBH_LOSS_SOME,        /* some echoes came back, others did not */
+    IBH_LOSS_TRANSLATED,  /* this host's address translation changed the echoes */
+    IBH_LOSS_DETOUR,      /* the peer is a neighbour, but the route has a gateway, which answers ARP */
+    IBH_LOSS_GATEWAY,     /* the gateway does not answer ARP */
+    IBH_LOSS_BEYOND,      /* the gateway answers ARP, and echoes left for it */
+    IBH_LOSS_AFTER_ARP,   /* the peer answers ARP, and echoes left for it */
+    IBH_LOSS_NOTHING,     /* not even ARP was answered; accuses nobody */
+    IBH_LOSS_UNKNOWN,     /* what was heard proves no cause above: see find_loss() */
     /* which NIC the rail's own traffic leaves through */
     IBH_WAY_NONE, /* the rail's own traffic has no route, or an error route */
     IBH_WAY_OTHER_NIC,
@@ -70,7 +70,7 @@ typedef enum {
     IBH_BACK_OTHER,      /* replies came to another NIC of this host, and not from the next hop */
     IBH_BACK_SENDER,     /* a NIC that has another peer's address sent the replies, or the answer to the SYN */
     IBH_BACK_STRANGER,   /* a NIC that has no peer's address sent the replies, or the answer to the SYN */
-    IBH_WAY_NOT_KNOWN,   /* neither neighbour entry nor replies tell a hardware address: the sender cannot be judged */
+    IBH_BACK_NOT_KNOWN,  /* neither neighbour entry nor replies tell a hardware address: the sender cannot be judged */
     /* what happens to packets of full size */
     IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link, and accept_ra_mtu is on */
     IBH_SIZE_PIECES,  /* they pass, but replies come in fragments */

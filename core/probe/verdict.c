@@ -25,9 +25,9 @@ typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 /* Counts the pairs of a peer or of a rail. If a pair has the cause, but not in the words of the Charge below, it counts
  * as a pair without the cause. */
 typedef struct {
-    guint has;   /* how many have the cause */
-    guint could; /* how many could have the cause; see could_have() */
-    guint both;  /* how many of those that could have the cause have it */
+    guint has;           /* how many have the cause */
+    guint could;         /* how many could have the cause; see could_have() */
+    guint could_and_has; /* how many of those that could have the cause have it */
 } Count;
 
 /* A cause, and the pairs that have this cause in the same words. */
@@ -67,7 +67,7 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
         const Count *count = find_count(charge, pair, share);
 
-        if (count->has > 1 && count->could && count->both == count->could)
+        if (count->has > 1 && count->could && count->could_and_has == count->could)
             return share;
     }
     return OF_PAIRS;
@@ -189,12 +189,38 @@ static void report_share(const Charge *charge, Share share)
                                          : g_steal_pointer(&who);
 }
 
+/* Charges the pairs that have the cause in the words `charge->why`, and makes findings about those who are to blame.
+ * `whys` has the words of each pair; equal words are the same pointer. */
+static void report_charge(Charge *charge, const char *const *whys)
+{
+    IbhProbe *probe = charge->probe;
+
+    g_ptr_array_set_size(charge->pairs, 0);
+    for (guint i = 0; i < probe->peers->len + probe->nics->len; i++)
+        charge->counts[i].has = charge->counts[i].could_and_has = 0;
+    for (guint i = 0; i < probe->pairs->len; i++) {
+        IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+        if (whys[i] != charge->why)
+            continue;
+        g_ptr_array_add(charge->pairs, pair);
+        for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
+            Count *count = find_count(charge, pair, share);
+
+            count->has++;
+            count->could_and_has += could_have(pair) ? 1 : 0;
+        }
+    }
+    for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
+        report_share(charge, share);
+}
+
 void ibh_probe_report_causes(IbhProbe *probe)
 {
-    const guint n = probe->pairs->len, n_counts = probe->peers->len + probe->nics->len;
-    /* for each pair, what the cause says; NULL: the pair does not have the cause, or is already in a charge */
+    const guint n = probe->pairs->len;
+    /* for each pair, what the cause says; NULL: the pair does not have the cause */
     g_autofree const char **whys = g_new0(const char *, n);
-    g_autofree Count *counts = g_new0(Count, n_counts);
+    g_autofree Count *counts = g_new0(Count, probe->peers->len + probe->nics->len);
     g_autoptr(GPtrArray) pairs = g_ptr_array_new();
     Charge charge = {.probe = probe, .counts = counts, .pairs = pairs};
 
@@ -204,33 +230,20 @@ void ibh_probe_report_causes(IbhProbe *probe)
             find_count(&charge, pair, share)->could++;
     }
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
-        charge.row = &ibh_probe_causes[cause];
-        for (guint i = 0; charge.row->code && i < n; i++) {
-            if (ibh_probe_has(ibh_probe_pair(probe, i), cause))
-                whys[i] = ibh_probe_fill_in(ibh_probe_pair(probe, i), charge.row->why);
-        }
-        /* each round makes a charge of all pairs that have the cause in the words of the pair `first` */
-        for (guint first = 0; first < n; first++) {
-            charge.why = whys[first];
-            if (!charge.why)
-                continue;
-            g_ptr_array_set_size(pairs, 0);
-            for (guint i = 0; i < n_counts; i++)
-                counts[i].has = counts[i].both = 0;
-            for (guint i = first; i < n; i++) {
-                if (whys[i] != charge.why) /* equal texts are the same pointer */
-                    continue;
-                whys[i] = NULL;
-                g_ptr_array_add(pairs, ibh_probe_pair(probe, i));
-                for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
-                    Count *count = find_count(&charge, ibh_probe_pair(probe, i), share);
+        g_autoptr(GPtrArray) distinct_whys = g_ptr_array_new();
 
-                    count->has++;
-                    count->both += could_have(ibh_probe_pair(probe, i)) ? 1 : 0;
-                }
-            }
-            for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
-                report_share(&charge, share);
+        charge.row = &ibh_probe_causes[cause];
+        if (!charge.row->code)
+            continue;
+        for (guint i = 0; i < n; i++) {
+            const IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+            whys[i] = ibh_probe_has(pair, cause) ? ibh_probe_fill_in(pair, charge.row->why) : NULL;
+            add_once(distinct_whys, whys[i]);
+        }
+        IBH_EACH_POINTER (const char, why, distinct_whys) {
+            charge.why = why;
+            report_charge(&charge, whys);
         }
     }
 }

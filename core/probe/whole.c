@@ -191,50 +191,65 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            arp);
 }
 
+/* An address of this host, and who claims it. */
+typedef struct {
+    IbhProbeHop *hop;
+    const char *who;     /* the claimants of the kind that is being reported, in words; NULL: none */
+    gboolean is_covered; /* a finding about the claimants of this kind has the address */
+} OwnAddress;
+
+/* Makes one finding about all addresses with the same family and the same claimants as `first`. */
+static void report_same_claimants(IbhProbe *probe, Kind kind, GArray *addresses, const OwnAddress *first)
+{
+    g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
+    g_autoptr(GPtrArray) hops = g_ptr_array_new();
+    g_autofree char *names = NULL;
+    IbhFinding *finding;
+
+    IBH_EACH (OwnAddress, address, addresses) {
+        if (address->who != first->who || address->hop->ip.family != first->hop->ip.family)
+            continue;
+        address->is_covered = TRUE;
+        g_array_append_val(ips, address->hop->ip);
+        g_ptr_array_add(hops, address->hop);
+    }
+    names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
+    finding = report_stranger(probe, first->hop, kind, first->who, names);
+    IBH_EACH_POINTER (IbhProbeHop, hop, hops) {
+        if (kind != AS_OWN_NIC) {
+            ibh_finding_add_iface(finding, hop->link->name);
+            continue;
+        }
+        /* the finding is about the NICs of this host that claim the address; the text names the rail */
+        IBH_EACH_CLAIM (claim, hop) {
+            const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+
+            if (own)
+                ibh_finding_add_iface(finding, own->name);
+        }
+    }
+}
+
 /* Groups the addresses of this host by family, by who claims them, and by the kind of claimant, and makes one finding
  * for each group. The same claimant may be the router of a private VLAN on one rail and a mere proxy on another; then
  * the kind puts the addresses of the two rails into separate findings. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
-    g_autoptr(GPtrArray) hops = g_ptr_array_new();
-    g_autofree const char **whos = g_new(const char *, probe->sources->len + 1);
+    g_autoptr(GArray) addresses = IBH_NEW_ARRAY(OwnAddress);
 
-    IBH_EACH_SOURCE (source, probe)
-        g_ptr_array_add(hops, ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip));
+    IBH_EACH_SOURCE (source, probe) {
+        const OwnAddress address = {.hop = ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip)};
+
+        g_array_append_val(addresses, address);
+    }
     for (Kind kind = AS_HOST; kind < N_KINDS; kind++) {
-        for (guint i = 0; i < hops->len; i++)
-            whos[i] = name_strangers(probe, hops->pdata[i], kind);
-        for (guint first = 0; first < hops->len; first++) {
-            const IbhProbeHop *hop = hops->pdata[first];
-            const char *who = whos[first];
-            g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
-            g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
-            g_autofree char *names = NULL;
-            IbhFinding *finding;
-
-            if (!who)
-                continue;
-            for (guint i = first; i < hops->len; i++) {
-                const IbhProbeHop *same = hops->pdata[i];
-
-                if (whos[i] != who || same->ip.family != hop->ip.family)
-                    continue;
-                g_array_append_val(ips, same->ip);
-                /* if a NIC of this host claims the address, the finding is about that NIC; the text names the rail */
-                if (kind != AS_OWN_NIC)
-                    g_ptr_array_add(ifaces, (char *)(guintptr)same->link->name);
-                for (guint k = 0; kind == AS_OWN_NIC && k < same->n_claims; k++) {
-                    const IbhLink *own = ibh_probe_own_link(probe, &same->claims[k].lladdr);
-
-                    /* "", which adds no interface, stands for a claimant that is no NIC of this host */
-                    g_ptr_array_add(ifaces, (char *)(guintptr)(own ? own->name : ""));
-                }
-                whos[i] = NULL;
-            }
-            names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-            finding = report_stranger(probe, hop, kind, who, names);
-            IBH_EACH_POINTER (const char, iface, ifaces)
-                ibh_finding_add_iface(finding, iface);
+        IBH_EACH (OwnAddress, address, addresses) {
+            address->who = name_strangers(probe, address->hop, kind);
+            address->is_covered = FALSE;
+        }
+        IBH_EACH (const OwnAddress, address, addresses) {
+            if (address->who && !address->is_covered)
+                report_same_claimants(probe, kind, addresses, address);
         }
     }
 }

@@ -86,7 +86,7 @@ int ibh_pair_verdict(const IbhProbePair *pair)
 {
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
 
-    if (problems->len == 1 && ibh_probe_has(pair, IBH_WAY_NOT_KNOWN))
+    if (problems->len == 1 && ibh_probe_has(pair, IBH_BACK_NOT_KNOWN))
         return -1;
     return problems->len == 0;
 }

@@ -181,7 +181,7 @@ static void test_silence(void **state)
     sky.answered = 0;
     sky.world.probe->hears = TRUE;
     for (guint i = 1; i < 4; i++)
-        pair_at(&sky.world, i)->hop->asks = TRUE;
+        pair_at(&sky.world, i)->hop->kernel_asked = TRUE;
     fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
     assert_int_equal(sky.sent[IBH_ASK_SIZE] + sky.sent[IBH_ASK_SYN], 0);
     assert_int_equal(sky.sent[IBH_ASK_WHO], 8); /* each twice: one question may get lost */

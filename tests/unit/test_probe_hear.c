@@ -271,7 +271,7 @@ static void test_gateway(void **state)
         pair->left = FALSE;
         for (guint number = 0; number < 3; number++)
             pair_at(&world, 1)->echoes[number] = (IbhProbeEcho){.sent_at = 1};
-        pair->hop->asks = TRUE;
+        pair->hop->kernel_asked = TRUE;
         /* as if nothing could be sent that asks for the gateway's hardware address: then silence accuses nobody */
         check_lost(&world, "ib1 error probe-lost", "no reply: the fault is in the wire");
         pair->hop->questions = 1; /* in vain */
@@ -339,7 +339,7 @@ static void test_peer_behind_gateway(void **state)
             other->received = 0;
             other->send_error = EPERM;
         }
-        lost->hop->asks = TRUE;
+        lost->hop->kernel_asked = TRUE;
         lost->hop->questions = 1;
         if (cases[i].is_answered)
             claim(&world, 3, (IbhLladdr){{MAC(50)}, 6}, 1);
