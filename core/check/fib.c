@@ -314,6 +314,21 @@ static gboolean has_target(const IbhFib *fib, const IbhRule *jump)
     return FALSE;
 }
 
+/* TRUE if only the kernel can tell whether the rule matches the packet. Such a rule has selectors that we do not know,
+ * and either its known selectors match, or the rule has "not". */
+static gboolean may_match(const IbhFib *fib, const IbhRule *rule, const IbhLookup *packet)
+{
+    IbhRule known_part;
+
+    if (!(rule->selectors & IBH_SELECT_OTHER))
+        return FALSE;
+    if (rule->selectors & IBH_SELECT_NOT)
+        return TRUE;
+    known_part = *rule;
+    known_part.selectors &= ~(guint)IBH_SELECT_OTHER;
+    return ibh_rule_matches(fib->snapshot, &known_part, packet);
+}
+
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 {
     const IbhPrefix world = ibh_prefix_of_world(packet->to.family), source = ibh_prefix_of_host(&packet->from);
@@ -327,15 +342,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 
         if (rule->priority < jump_to || is_ignored(fib, rule, NULL))
             continue;
-        /* Remember a rule with unknown selectors if the rule may match: its known selectors match, or the rule has
-         * "not". The sum of the pointers identifies the set of such rules. */
-        if (rule->selectors & IBH_SELECT_OTHER) {
-            IbhRule known_part = *rule;
-
-            known_part.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
-            if ((rule->selectors & IBH_SELECT_NOT) || ibh_rule_matches(fib->snapshot, &known_part, packet))
-                trace.unknown += (gsize)rule;
-        }
+        if (may_match(fib, rule, packet))
+            trace.unknown += (gsize)rule; /* the sum of the pointers identifies the set of such rules */
         if (!ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
             continue;
         if (rule->action == FR_ACT_GOTO) {

@@ -63,9 +63,11 @@ static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
     g_autoptr(GArray) turns = IBH_NEW_ARRAY(IbhOwner);
     IbhOwner found = {0};
 
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (question->got.jump && rule->action == FR_ACT_GOTO && ibh_rule_matches(snapshot, rule, &question->lookup))
-            g_array_append_val(turns, ((IbhOwner){.rule = rule}));
+    if (question->got.jump) {
+        IBH_EACH (const IbhRule, rule, snapshot->rules) {
+            if (rule->action == FR_ACT_GOTO && ibh_rule_matches(snapshot, rule, &question->lookup))
+                g_array_append_val(turns, ((IbhOwner){.rule = rule}));
+        }
     }
     if (question->got.thrower)
         g_array_append_val(turns, ((IbhOwner){.route = question->got.thrower}));
@@ -181,10 +183,10 @@ static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp
 /* What a fix does to one packet. Both traces are walks through the model `repaired`. */
 typedef struct {
     IbhQuestion packet; /* `got` is the packet's trace before the fix */
-    IbhTrace then;      /* the packet's trace after the fix */
+    IbhTrace after;     /* the packet's trace after the fix */
 } Effect;
 
-/* Walks a packet first as after the fix (effect->then), then as before the fix (effect->packet.got). FALSE if the fix
+/* Walks a packet first as after the fix (effect->after), then as before the fix (effect->packet.got). FALSE if the fix
  * does not change the answer (ibh_trace_is_same_answer()). Most packets meet nothing that the fix deletes: for these,
  * returns FALSE without a walk, and sets no trace. */
 static gboolean find_change(const IbhCheck *check, Effect *effect)
@@ -193,11 +195,11 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
 
     if (!may_change(check, &packet->lookup.from, &packet->lookup.to))
         return FALSE;
-    effect->then = ibh_fib_walk(check->repaired, &packet->lookup);
+    effect->after = ibh_fib_walk(check->repaired, &packet->lookup);
     ibh_fib_set_without(check->repaired, NULL);
     packet->got = ibh_fib_walk(check->repaired, &packet->lookup);
     ibh_fib_set_without(check->repaired, check->without);
-    return !ibh_trace_is_same_answer(&packet->got, &effect->then);
+    return !ibh_trace_is_same_answer(&packet->got, &effect->after);
 }
 
 /* TRUE if a question has this packet's source and destination: find_next_owner() has judged the packet, or has skipped
@@ -211,7 +213,7 @@ static gboolean is_judged(const IbhCheck *check, const Effect *effect)
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (ibh_ip_equal(&question->lookup.from, &packet->from) && ibh_ip_equal(&question->lookup.to, &packet->to))
             return question->kind != IBH_ASK_UNBOUND || question->grade >= IBH_DOUBTFUL ||
-                   ibh_trace_is_same_way(&effect->packet.got, &effect->then);
+                   ibh_trace_is_same_way(&effect->packet.got, &effect->after);
     }
     return FALSE;
 }
@@ -245,7 +247,7 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
             if (address->local.family != piece->host.family || !find_change(check, harm))
                 continue;
             if (unbound_changes && ibh_trace_is_same_answer(&harm->packet.got, &unbound.packet.got) &&
-                ibh_trace_is_same_answer(&harm->then, &unbound.then))
+                ibh_trace_is_same_answer(&harm->after, &unbound.after))
                 continue;
             if (!is_judged(check, harm))
                 return TRUE;
@@ -260,13 +262,13 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        const IbhTrace *now = &harm->packet.got, *then = &harm->then;
+        const IbhTrace *before = &harm->packet.got, *after = &harm->after;
+        const gboolean leaves = question->kind == IBH_ASK_LEAVES || question->kind == IBH_ASK_UNBOUND;
 
         harm->packet = *question;
-        if ((question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_UNBOUND) || !find_change(check, harm))
+        if (!leaves || !find_change(check, harm) || before->refused || after->refused)
             continue;
-        if (!now->refused && !then->refused && now->route->metrics_size &&
-            !ibh_route_has_same_metrics(now->route, then->route))
+        if (before->route->metrics_size && !ibh_route_has_same_metrics(before->route, after->route))
             return TRUE;
     }
     return FALSE;
@@ -303,7 +305,7 @@ static char *say_harm(const IbhCheck *check, const char *what)
     const gboolean is_harmed = find_harm(check, &harm);
     /* An answer is a way and its metrics. So if the answer differs, but the way is the same, the metrics differ. */
     const gboolean loses_metrics =
-        is_harmed ? ibh_trace_is_same_way(&harm.packet.got, &harm.then) : find_lost_metrics(check, &harm);
+        is_harmed ? ibh_trace_is_same_way(&harm.packet.got, &harm.after) : find_lost_metrics(check, &harm);
     g_autofree char *text = NULL;
 
     if (loses_metrics)

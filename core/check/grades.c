@@ -89,52 +89,54 @@ static IbhGrade grade_not_unicast(const IbhQuestion *question, const IbhTrace *i
     return route->type == RTN_LOCAL && (is_address || is_part) ? IBH_NOTED : IBH_WRONG;
 }
 
-/* Grades a packet from a rail's address to another host. `ideal` and `near`: see grade_through_own_nic(). */
-static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
+/* Grades a packet that is refused. `ideal` and `near`: see grade_through_own_nic(). */
+static IbhGrade grade_refused(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
-    const IbhTrace *got = &question->got;
-    const IbhRoute *route = got->route;
-    gboolean has_gateway_inside;
-    const IbhNic *through;
+    const IbhRoute *route = question->got.route; /* an error route; NULL: the packet is refused without one */
+    IbhLookup unbound = question->lookup;
+    const IbhRemote *remote;
 
     /* If the look-up for a bound socket fails, IPv4 assumes that the destination is on the link of the socket's NIC,
      * and sends the packet there directly. This is right if the destination is in the NIC's subnet. */
-    if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
+    if (question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
     /* If we leave the packet to foreign rules, an error route may rightly refuse other networks, or a part of the NIC's
      * subnet. It is wrong to refuse the whole subnet, or to refuse the packet without an error route. */
-    if (got->refused && question->is_foreign)
+    if (question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
-    if (got->refused && ideal->refused && !ideal->route) /* even in the ideal model, the walk finds no route */
-        return IBH_RIGHT;
-    if (got->refused && ideal->refused) { /* in the ideal model, too: by an error route of main or default */
-        const IbhRemote *remote = near ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
-        IbhLookup lookup = question->lookup;
-
-        /* We only note an error route to a part of a remote=: the route probably belongs to a program that uses this
-         * part, such as a program for pods. But perhaps only packets of bound sockets meet the error route: for these,
-         * IPv4 ignores routes through other NICs, such as the route to another rail's subnet. If the ideal model routes
-         * the same packet from a socket that is not bound, the grade is IBH_DOUBTFUL. */
-        lookup.bound = 0;
-        return remote && ideal->route->dst.length > remote->prefix.length && ibh_fib_walk(check->ideal, &lookup).refused
-                   ? IBH_NOTED
-                   : IBH_DOUBTFUL;
-    }
-    if (got->refused)
+    if (!ideal->refused)
         return IBH_WRONG;
-    if (route->type != RTN_UNICAST)
-        return grade_not_unicast(question, ideal, near);
-    if (ibh_route_leads_through(route, question->nic->link->ifindex))
-        return grade_through_own_nic(check, question, ideal, near);
-    if (!ibh_trace_is_same_way(got, ideal)) /* not through its own NIC alone, and not the ideal way */
+    if (!ideal->route) /* even in the ideal model, the walk finds no route */
+        return IBH_RIGHT;
+    /* In the ideal model, too, an error route of main or default refuses the packet. We only note an error route to a
+     * part of a remote=: the route probably belongs to a program that uses this part, such as a program for pods. */
+    remote = near ? NULL : ibh_nic_find_remote(question->nic, &ideal->route->dst);
+    if (!remote || ideal->route->dst.length <= remote->prefix.length)
+        return IBH_DOUBTFUL;
+    /* But perhaps only packets of bound sockets meet the error route: for these, IPv4 ignores routes through other
+     * NICs, such as the route to another rail's subnet. So it is doubtful if the ideal model routes the same packet
+     * from a socket that is not bound. */
+    unbound.bound = 0;
+    return ibh_fib_walk(check->ideal, &unbound).refused ? IBH_NOTED : IBH_DOUBTFUL;
+}
+
+/* Grades a packet with a unicast route that does not lead through its own NIC alone. `ideal` and `near`: see
+ * grade_through_own_nic(). */
+static IbhGrade grade_through_other_nic(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
+                                        const IbhAddress *near)
+{
+    const IbhRoute *route = question->got.route;
+    const IbhNic *through = ibh_rails_nic(check->rails, route->ifindex);
+    gboolean has_gateway_inside;
+
+    if (!ibh_trace_is_same_way(&question->got, ideal))
         return IBH_WRONG;
     /* The source address has no subnet, and the route sends the whole network on the address's link (the prefix of
      * length link_length) through another NIC. */
     if (question->link_length && route->dst.length <= question->link_length)
         return IBH_WRONG;
     /* No answers arrive through a port of a bridge or bond: the master takes them. */
-    through = ibh_rails_nic(check->rails, route->ifindex);
     if (through && through->link->master && !ibh_link_is_in_vrf(check->rails->snapshot, through->link))
         return IBH_DOUBTFUL;
     /* Outside of the NIC's subnets, a route of main with a longer prefix rightly wins over remote= and over the rail's
@@ -161,6 +163,21 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(through, &near->subnet)))
         return IBH_NOTED;
     return IBH_DOUBTFUL;
+}
+
+/* Grades a packet from a rail's address to another host. `ideal` and `near`: see grade_through_own_nic(). */
+static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
+                              const IbhAddress *near)
+{
+    const IbhTrace *got = &question->got;
+
+    if (got->refused)
+        return grade_refused(check, question, ideal, near);
+    if (got->route->type != RTN_UNICAST)
+        return grade_not_unicast(question, ideal, near);
+    if (ibh_route_leads_through(got->route, question->nic->link->ifindex))
+        return grade_through_own_nic(check, question, ideal, near);
+    return grade_through_other_nic(check, question, ideal, near);
 }
 
 /* Grades one next hop of traffic without a source address to a rail's subnet. `ideal`: see grade_through_own_nic(). */

@@ -7,10 +7,6 @@
 
 #include <sys/socket.h>
 
-/* The value of arp_ignore with which a NIC answers no request. With 0, 3 to 7, and values above 8, a NIC also answers
- * for addresses of other NICs. */
-#define ANSWERS_NOTHING 8
-
 /* TRUE if the rail has an IPv4 address, and its own arp_ignore makes it answer no request. The kernel uses the larger
  * of two values, that of the NIC and that of conf/all. FALSE if the value of conf/all is as large or larger: then
  * ibh_rail_has_value_of_all() judges that value. */
@@ -20,7 +16,7 @@ gboolean ibh_rail_answers_nothing(IbhSubject *about)
     const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
     ibh_subject_say(about, "value=%d", own);
-    return own == ANSWERS_NOTHING && all < own && ibh_nic_serves_family(about->nic, AF_INET);
+    return own == IBH_ANSWERS_NOTHING && all < own && ibh_nic_serves_family(about->nic, AF_INET);
 }
 
 /* TRUE if the arp_ignore of conf/all makes the rail answer no request, or makes the rail answer for other NICs'
@@ -33,13 +29,13 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
     /* In conf/all, 0 changes nothing, and 1 and 2 do no harm: with these, a NIC answers only for its own addresses. */
     if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return FALSE;
-    if (all == ANSWERS_NOTHING && !ibh_nic_serves_family(about->nic, AF_INET))
+    if (all == IBH_ANSWERS_NOTHING && !ibh_nic_serves_family(about->nic, AF_INET))
         return FALSE;
     ibh_subject_say(about, "value=%d\neffect=%s", all,
-                    all == ANSWERS_NOTHING
+                    all == IBH_ANSWERS_NOTHING
                         ? "peers get no answer to ARP requests, and cannot reach it"
                         : "it answers ARP for other NICs' addresses, and peers send to the wrong one");
-    about->severity = all == ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
+    about->severity = all == IBH_ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
     return TRUE;
 }
 

@@ -53,7 +53,7 @@ gboolean ibh_place_is_taken(IbhSubject *about)
     return FALSE;
 }
 
-/* What is wrong with a NIC and its packets. A fault is an operation that ibh_check_judge_ours() counts. */
+/* What is wrong with a NIC and its packets. A fault is an operation that find_faults() returns. */
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
     const IbhOp *fault;        /* the most important fault of this NIC; for the host, the most important fault that
@@ -161,9 +161,8 @@ static gboolean leaves_rightly(const IbhQuestion *packet)
     return route && route->type == RTN_UNICAST && !packet->got.refused && !ibh_question_goes_astray(packet);
 }
 
-/* Returns a text about Hit.fault, which the caller frees. If a rule or route of ours is missing or was altered, the
- * text says what happens to the packets (`way`, if a packet shows this), and why (`state`). */
-static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *faults)
+/* Says that a sysctl of the NIC has another value than it should, and what the value does. */
+static char *say_value(const IbhOp *fault)
 {
     static const char *const effects[] = {
         [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
@@ -171,38 +170,36 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *fau
         [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
         [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
     };
+    /* rp_filter has its effect (`effects`) if it is strict (1); an ARP value has its effect if it is too low. */
+    const gboolean has_effect = fault->key == IBH_SYSCTL_RP_FILTER ? fault->from == 1 : fault->from < fault->to;
+
+    return g_strdup_printf("it %s: %s=%d instead of %d",
+                           has_effect ? effects[fault->key] : "does not have the value that it should",
+                           ibh_sysctl_name(fault->key), fault->from, fault->to);
+}
+
+/* Says that an old rule or route of ours is left over. If it belongs to no NIC, only the command tells which rule or
+ * route it is. */
+static char *say_leftover(const IbhCheck *check, const Hit *hit)
+{
+    g_autofree char *why = ibh_op_why(check->rails, hit->fault), *command = ibh_op_command(hit->fault);
+
+    return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
+                                    : "an old rule or route of ib-hook is left over: %s (%s)",
+                           why, command);
+}
+
+/* Says why Hit.fault has to add or replace a rule or route of ours: main has a new route, or the rule or route is
+ * missing or was altered. `new_route`: see find_new_route(). */
+static char *say_state(const IbhCheck *check, const Hit *hit, const IbhRoute *new_route)
+{
     const IbhOp *fault = hit->fault;
-    const IbhRoute *new_route = hit->nic ? find_new_route(check, faults, hit->nic, fault->unit.family) : NULL;
-    const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
-    const gboolean lacks_default = new_route && !new_route->dst.length && !hit->astray;
-    g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(fault);
-    g_autoptr(GString) state = g_string_new(NULL);
-    const char *chance = "";
+    GString *state = g_string_new(NULL);
     char dst[IBH_PREFIX_STRLEN];
 
-    if (fault->type == IBH_OP_SYSCTL_SET) {
-        /* rp_filter has its effect (`effects`) if it is strict (1); an ARP value has its effect if it is too low. */
-        const gboolean has_effect = fault->key == IBH_SYSCTL_RP_FILTER ? fault->from == 1 : fault->from < fault->to;
+    if (new_route) {
+        g_autofree char *text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = new_route});
 
-        return g_strdup_printf("it %s: %s=%d instead of %d",
-                               has_effect ? effects[fault->key] : "does not have the value that it should",
-                               ibh_sysctl_name(fault->key), fault->from, fault->to);
-    }
-    if (ibh_op_removes(fault->type)) {
-        g_autofree char *why = ibh_op_why(check->rails, fault);
-
-        /* If the rule or route belongs to no NIC, only the command tells which rule or route it is. */
-        return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
-                                        : "an old rule or route of ib-hook is left over: %s (%s)",
-                               why, command);
-    }
-    if (hit->nic && !has_own_rule(check, hit->nic)) {
-        g_string_append(state, "not routed yet");
-        /* No rule of ours leads the packet, but the route that it takes happens to lead through this NIC. */
-        if (!lacks_default && packet && leaves_rightly(packet))
-            chance = " by chance";
-    } else if (new_route) {
-        text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = new_route});
         g_string_append_printf(state, "the main table has a new %s", text);
     } else if (fault->type == IBH_OP_RULE_ADD) {
         g_string_append_printf(state, "ib-hook's rule %u", fault->rule.priority);
@@ -213,34 +210,44 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *fau
         g_string_append_printf(state, "ib-hook's route to %s in table %u %s", ibh_prefix_format(&fault->route.dst, dst),
                                fault->route.table, fault->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
     }
-    if (lacks_default)
-        way = say_no_default(hit->nic, fault->unit.family);
-    else if (packet)
-        way = ibh_question_way_text(check, packet);
-    return way ? g_strconcat(way, chance, ": ", state->str, NULL) : g_strdup(state->str);
+    return g_string_free(state, FALSE);
 }
 
-/* Adds one finding for all operations that are faults. These do not count: operations on peers (IBH_PEERS); those for
- * which is_no_fault() is TRUE; and those that a foreign route prevents, which have a finding of their own
- * (IBH_OF_PLACE). The message is about the first NIC with a fault that has Hit.astray; if there is none, about the
- * first NIC with a fault; if no NIC has a fault, about the host. If Hit.is_right holds for all NICs with a fault (for
- * the host if no NIC has a fault), the finding is a warning. Otherwise it has the severity of its row, which is the row
- * of the most important operation.
- *
- * --apply without --iface would also route held and kept NICs. So if a NIC is held or kept, the fix names the NICs with
- * a fault. But a fault that belongs to no NIC needs --apply without --iface. If there is such a fault, and a NIC is
- * held or kept, the remedy is advice, which says that --apply also ends the holds. */
-void ibh_check_judge_ours(IbhSubject *about)
+/* Returns a text about Hit.fault, which the caller frees. If a rule or route of ours is missing or was altered, the
+ * text says what happens to the packets (`way`, if a packet shows this), and why (`state`). */
+static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *faults)
+{
+    const int family = hit->fault->unit.family;
+    const gboolean is_routed = !hit->nic || has_own_rule(check, hit->nic);
+    const IbhRoute *new_route = hit->nic ? find_new_route(check, faults, hit->nic, family) : NULL;
+    const gboolean lacks_default = new_route && !new_route->dst.length && !hit->astray;
+    const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
+    g_autofree char *way = NULL, *state = NULL;
+    const char *chance = "";
+
+    if (hit->fault->type == IBH_OP_SYSCTL_SET)
+        return say_value(hit->fault);
+    if (ibh_op_removes(hit->fault->type))
+        return say_leftover(check, hit);
+    if (lacks_default) {
+        way = say_no_default(hit->nic, family);
+    } else if (packet) {
+        way = ibh_question_way_text(check, packet);
+        /* No rule of ours leads the packet, but the route that it takes happens to lead through this NIC. */
+        if (!is_routed && leaves_rightly(packet))
+            chance = " by chance";
+    }
+    state = is_routed ? say_state(check, hit, new_route) : g_strdup("not routed yet");
+    return way ? g_strconcat(way, chance, ": ", state, NULL) : g_steal_pointer(&state);
+}
+
+/* Returns the operations of the plan (IbhOp *) that are faults. These are none: operations on peers (IBH_PEERS); those
+ * for which is_no_fault() is TRUE; and those that a foreign route prevents, which get a finding of their own
+ * (IBH_OF_PLACE). The caller frees the array. */
+static GPtrArray *find_faults(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
-    g_autoptr(GPtrArray) faults = g_ptr_array_new();
-    g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit);
-    g_autoptr(GString) options = g_string_new(NULL);
-    g_autofree char *said = NULL;
-    IbhOpType type = IBH_OP_ROUTE_DEL; /* the greatest that a fault can have; the smallest is the most important */
-    gboolean is_right = TRUE, has_held = FALSE, is_of_host = FALSE;
-    IbhFinding *finding;
-    Hit worst;
+    GPtrArray *faults = g_ptr_array_new();
 
     IBH_EACH_POINTER (const IbhOp, op, check->plan) {
         const IbhNic *nic = ibh_rails_nic(check->rails, op->ifindex);
@@ -250,29 +257,56 @@ void ibh_check_judge_ours(IbhSubject *about)
         /* If a foreign route prevents the operation, ibh_subject_ask() adds the finding table-clash, and returns it. */
         if (ibh_op_what(op) == IBH_PEERS || is_no_fault(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
             continue;
-        is_of_host |= !nic;
         g_ptr_array_add(faults, (gpointer)(guintptr)op);
-        type = MIN(type, op->type);
     }
+    return faults;
+}
+
+/* Adds one finding for all faults. The message is about the first NIC with a fault that has Hit.astray; if there is
+ * none, about the first NIC with a fault; if no NIC has a fault, about the host. If Hit.is_right holds for all NICs
+ * with a fault (for the host if no NIC has a fault), the finding is a warning. Otherwise it has the severity of its
+ * row, which is the row of the most important operation.
+ *
+ * --apply without --iface would also route held and kept NICs. So if a NIC is held or kept, the fix names the NICs with
+ * a fault. But a fault that belongs to no NIC needs --apply without --iface. If there is such a fault, and a NIC is
+ * held or kept, the remedy is advice, which says that --apply also ends the holds. */
+void ibh_check_judge_ours(IbhSubject *about)
+{
+    const IbhCheck *check = about->check;
+    g_autoptr(GPtrArray) faults = find_faults(about);
+    g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit); /* of the NICs with a fault */
+    g_autoptr(GString) options = g_string_new(NULL);
+    g_autofree char *said = NULL;
+    IbhOpType type = IBH_OP_ROUTE_DEL; /* the greatest that a fault can have; the smallest is the most important */
+    gboolean is_right = TRUE, has_held = FALSE, is_of_host = FALSE;
+    IbhFinding *finding;
+    Hit worst;
+
     if (!faults->len)
         return;
+    IBH_EACH_POINTER (const IbhOp, fault, faults) {
+        type = MIN(type, fault->type);
+        is_of_host |= !ibh_rails_nic(check->rails, fault->ifindex);
+    }
     worst = look_at_nic(check, NULL, faults); /* the host, unless a NIC has a fault */
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics)
-        has_held |= nic->status == IBH_NIC_HELD;
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const Hit hit = look_at_nic(check, nic, faults);
 
+        has_held |= nic->status == IBH_NIC_HELD;
         if (!hit.fault)
             continue;
         g_array_append_val(hits, hit);
-        if (has_held && !is_of_host) {
-            g_autofree char *name = ibh_text_shell_word(nic->link->name);
-
-            g_string_append_printf(options, " --iface %s", name);
-        }
         is_right &= hit.is_right;
         if (!worst.nic || (hit.astray && !worst.astray))
             worst = hit;
+    }
+    if (!hits->len)
+        is_right = worst.is_right;
+    IBH_EACH (const Hit, hit, hits) {
+        g_autofree char *name = ibh_text_shell_word(hit->nic->link->name);
+
+        if (has_held && !is_of_host)
+            g_string_append_printf(options, " --iface %s", name);
     }
     said = say_hit(check, &worst, faults);
     ibh_subject_say(about, "said=%s\nn=%u\ns=%s\napply=%s%s", said, faults->len, faults->len == 1 ? "" : "s",
@@ -288,6 +322,6 @@ void ibh_check_judge_ours(IbhSubject *about)
         if (hit->astray)
             ibh_finding_set_astray(finding, iface);
     }
-    if (hits->len ? is_right : worst.is_right)
+    if (is_right)
         finding->severity = IBH_WARNING;
 }

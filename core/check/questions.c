@@ -118,20 +118,18 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
-    const IbhRule *rule;
-    g_autofree char *class = NULL;
-    gboolean is_ours;
-    guint found; /* the representative of the class, + 1; 0: the class is new */
+    const IbhTrace *got = &question.got;
+    g_autofree char *decider = NULL, *class = NULL;
+    guint found = 0; /* the representative of the class, + 1; 0: the class is new */
 
     question.got = ibh_fib_walk(check->actual, &question.lookup);
-    rule = question.got.rule;
-    is_ours = rule && ibh_rule_is_ours(rule);
-    class = g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u",
-                            is_alone ? check->questions->len : 0, question.kind, question.nic->position,
-                            question.lookup.to.family, question.lookup.bound, is_ours ? NULL : (gconstpointer)rule,
-                            is_ours ? rule->priority : 0, is_ours ? rule->table : 0, (gconstpointer)question.got.jump,
-                            (gconstpointer)question.got.route, question.got.unknown, request);
-    found = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
+    decider = got->rule && ibh_rule_is_ours(got->rule) ? g_strdup_printf("%u/%u", got->rule->priority, got->rule->table)
+                                                       : g_strdup_printf("%p", (gconstpointer)got->rule);
+    class = g_strdup_printf("%d %u %d %d %s %p %p %" G_GSIZE_FORMAT " %u", question.kind, question.nic->position,
+                            question.lookup.to.family, question.lookup.bound, decider, (gconstpointer)got->jump,
+                            (gconstpointer)got->route, got->unknown, request);
+    if (!is_alone)
+        found = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
     question.asked = !found;
     question.representative = found ? found - 1 : check->questions->len;
     question.lookup.neutral = check->neutral;

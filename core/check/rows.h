@@ -9,6 +9,10 @@
 
 extern const IbhRow ibh_rows[];
 
+/* The value of arp_ignore with which a NIC answers no request. With 0, 3 to 7, and values above 8, a NIC also answers
+ * for addresses of other NICs (ibh_arp_ignore_silences()). */
+#define IBH_ANSWERS_NOTHING 8
+
 /* wires.c */
 IbhPredicate ibh_nic_answers_for_rails, ibh_address_is_silenced;
 IbhPredicate ibh_proxy_is_of_all, ibh_proxy_is_own, ibh_proxy_is_of_vlan, ibh_proxy_is_entry;

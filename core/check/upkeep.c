@@ -266,6 +266,7 @@ void ibh_script_judge(IbhSubject *about, const IbhScript *script)
     IBH_EACH (const Line, line, lines) {
         IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
             g_autofree char *key = NULL;
+            gboolean is_led_route; /* a route through the rail, in a table to which an address of the rail is led */
             Saying saying;
 
             if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only))
@@ -276,8 +277,9 @@ void ibh_script_judge(IbhSubject *about, const IbhScript *script)
             key = g_strdup_printf("%d %s", nic->link->ifindex, saying.table);
             /* a [Route] section does not name the device: the file's [Match] does */
             saying.by_device |= g_str_has_prefix(line->text, "[Route]") && is_file_of(script, check->facts, nic);
-            if (!saying.by_address && !(saying.by_device && (g_hash_table_contains(led, key) ||
-                                                             has_foreign_rule(check->rails, nic, saying.table))))
+            is_led_route = saying.by_device &&
+                           (g_hash_table_contains(led, key) || has_foreign_rule(check->rails, nic, saying.table));
+            if (!saying.by_address && !is_led_route)
                 continue;
             about->nic = nic;
             about->iface = nic->link->name;

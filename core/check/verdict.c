@@ -264,28 +264,53 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
-/* Grades a question, and reports what only the kernel's answer shows. If the packet goes wrong, looks for its way in
- * the model `repaired`, that is, with all our rules and routes in place, and with no link in the group of our mark. If
- * the packet goes another way there, and does not go wrong, the question counts as right, and `right_when_repaired` is
- * set: ours.c reports what is wrong with our rules and routes, and report_group() the link. Packets of the kind
- * IBH_ASK_ARRIVES are not tried in this way. */
+/* Reports a packet that the walk delivers to this host, but that the kernel, asked about this very packet, refuses. */
+static void report_lost_arrival(IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
+{
+    if (question->grade != IBH_RIGHT || !question->asked || !answer->error)
+        return;
+    if (answer->error == EINVAL || answer->error == EXDEV) /* rp_filter drops the packet */
+        report_filter(check, question);
+    else
+        report_lacking_address(check, question);
+}
+
+/* Looks for the way of a packet that goes wrong in the model `repaired`, that is, with all our rules and routes in
+ * place, and with no link in the group of our mark. If the packet goes another way there, and does not go wrong, the
+ * question counts as right, and `right_when_repaired` is set: ours.c reports what is wrong with our rules and routes,
+ * and report_group() the link. `question->got` may have the kernel's route by now, so `actual`, the packet's walk, is
+ * compared with the walk in `repaired`. */
+static void try_repaired(IbhCheck *check, IbhQuestion *question, const IbhTrace *actual)
+{
+    const IbhQuestion as_it_is = *question;
+    const IbhTrace repaired = ibh_fib_walk(check->repaired, &question->lookup);
+
+    if (ibh_trace_is_same_way(actual, &repaired))
+        return;
+    if (actual->passed)
+        report_group(check, question, actual->passed);
+    /* Grade this other way. If the packet does not go wrong there, --apply or the remedy of report_group() is enough:
+     * keep the way that the packet goes now. If the packet goes wrong there, too, keep the other way, so that the
+     * finding blames what remains after these two remedies. */
+    question->got = repaired;
+    ibh_question_grade(check, question);
+    if (question->grade < IBH_DOUBTFUL) {
+        *question = as_it_is;
+        question->grade = IBH_RIGHT;
+        question->right_when_repaired = TRUE;
+    }
+}
+
+/* Grades a question, and reports what only the kernel's answer shows. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->representative).lookup;
     const IbhTrace actual = question->got;
     const gboolean is_local = actual.route && actual.route->type == RTN_LOCAL;
-    IbhQuestion as_it_is;
-    IbhTrace repaired;
 
     ibh_question_grade(check, question);
     if (question->kind == IBH_ASK_ARRIVES) {
-        /* Go on only if the walk delivers the packet, and the kernel, asked about this very packet, refuses it. */
-        if (question->grade != IBH_RIGHT || !question->asked || !answer->error)
-            return;
-        if (answer->error == EINVAL || answer->error == EXDEV) /* rp_filter drops the packet */
-            report_filter(check, question);
-        else
-            report_lacking_address(check, question);
+        report_lost_arrival(check, question, answer);
         return;
     }
     /* If the kernel does not agree with the walk, the kernel's route counts, provided that we have read it. But if the
@@ -306,26 +331,8 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
         question->got.refused = FALSE;
         ibh_question_grade(check, question);
     }
-    if (question->grade < IBH_DOUBTFUL)
-        return;
-    /* The packet goes wrong. Find out if it would go another way in the model `repaired`. `question->got` may have the
-     * kernel's route by now, so compare with `actual`, which is a walk, too. */
-    repaired = ibh_fib_walk(check->repaired, &question->lookup);
-    if (ibh_trace_is_same_way(&actual, &repaired))
-        return;
-    if (actual.passed)
-        report_group(check, question, actual.passed);
-    /* Grade this other way. If the packet does not go wrong there, --apply or the remedy of report_group() is enough:
-     * keep the way that the packet goes now. If the packet goes wrong there, too, keep the other way, so that the
-     * finding blames what remains after these two remedies. */
-    as_it_is = *question;
-    question->got = repaired;
-    ibh_question_grade(check, question);
-    if (question->grade < IBH_DOUBTFUL) {
-        *question = as_it_is;
-        question->grade = IBH_RIGHT;
-        question->right_when_repaired = TRUE;
-    }
+    if (question->grade >= IBH_DOUBTFUL)
+        try_repaired(check, question, &actual);
 }
 
 /* ---- rules that no RDMA packet matches ---- */

@@ -399,11 +399,12 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
         return FALSE;
     if (!ibh_check_walk_into(check, nic, &address->local, subnet, &way))
         return TRUE;
-    through = way.got.route ? ibh_rails_nic(check->rails, way.got.route->ifindex) : NULL;
-    if (way.got.refused || !through ||
-        !ibh_nic_address_near(through, &way.lookup.to)) /* packets would not reach the peer */
+    if (way.got.refused)
         return FALSE;
-    if (way.got.route->hops || through == nic)
+    through = ibh_rails_nic(check->rails, way.got.route->ifindex);
+    if (!through || !ibh_nic_address_near(through, &way.lookup.to)) /* the packets would not reach the peer */
+        return FALSE;
+    if (through == nic || way.got.route->hops)
         return TRUE;
     return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) &&
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
@@ -419,9 +420,10 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
         const IbhPrefix *subnet = find_subnet_asked_in(nic, address);
         int wanted[IBH_N_SYSCTLS];
 
-        /* A rail answers for its own address, unless its arp_ignore is 8 ("never answer"). */
+        /* A rail answers for its own address, unless its arp_ignore makes it answer no request at all. */
         if (nic->status == IBH_NIC_RAIL && ibh_rails_address(check->rails, nic, &address->local) &&
-            takes_requests(check, nic) && get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8)
+            takes_requests(check, nic) &&
+            get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != IBH_ANSWERS_NOTHING)
             return FALSE;
         if (!subnet) /* only a rail has such a subnet, so `nic` is a rail below */
             continue;
