@@ -22,27 +22,32 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* Returns the NIC as it was when the trial began; NULL if the trial does not decide about the NIC, in five cases:
- * - This netdev did not exist when the trial began.
- * - The NIC is not one of the trial's interfaces.
- * - An --undo after the beginning of the trial holds the NIC.
- * - At a later attempt to go back: --undo or --apply has decided about the NIC since the first attempt.
- * - At a later attempt: the first attempt did not cover the NIC (`is_covered` in ibh_trial_remember()). */
+/* TRUE if the NIC is in the state in which the trial has left it. The --apply of the trial ended the NIC's hold. The
+ * first attempt to go back then held each NIC that it covered (`is_covered` in ibh_trial_remember()) and that was held
+ * before the trial, and kept the other NICs that it covered. So a NIC in another state was not covered, or a later
+ * --undo or --apply has decided about it. `then` is the NIC as it was when the trial began. */
+static gboolean is_as_left(const IbhTrial *trial, const IbhState *now, const IbhLink *link, const IbhLink *then)
+{
+    const gboolean is_held = ibh_names_have(now->holds, link->name);
+
+    if (!trial->tried)
+        return !is_held;
+    if (is_held)
+        return ibh_names_have(trial->then->state->holds, then->name);
+    return ibh_names_have(now->kept, link->name);
+}
+
+/* Returns the NIC as it was when the trial began; NULL if the trial does not decide about the NIC, because this netdev
+ * is new, the NIC is not one of the trial's interfaces, or the NIC is not as the trial left it (is_as_left()). */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
-    const gboolean is_held = ibh_names_have(now->state->holds, link->name);
 
-    if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
+    if (!then)
         return NULL;
-    /* An --apply of the trial ended the NIC's hold. So a hold is from a later --undo, if no attempt was made before. */
-    if (!trial->tried)
-        return is_held ? NULL : then;
-    /* The first attempt held each NIC that it covered and that was held before the trial, and kept the other NICs that
-     * it covered. So a NIC that is in another state now was not covered, or a later --undo or --apply has decided. */
-    if (is_held)
-        return ibh_names_have(trial->then->state->holds, then->name) ? then : NULL;
-    return ibh_names_have(now->state->kept, link->name) ? then : NULL;
+    if (trial->only && !g_strv_contains(trial->only, then->name))
+        return NULL;
+    return is_as_left(trial, now->state, link, then) ? then : NULL;
 }
 
 /* ---- what stood before ---- */

@@ -36,7 +36,7 @@ typedef struct {
     int token_file;      /* open, so that the process can read the token even if the file's name is removed */
     guint seconds;       /* until the process looks again */
     gboolean ends;       /* SIGTERM came: a service stops, or the machine shuts down */
-    int tries;           /* how many attempts to go back have begun */
+    gboolean is_early;   /* at the last look, the time was not over: another --apply has given the trial more time */
 } Waiter;
 
 /* The plan() of the run that goes back. */
@@ -61,8 +61,8 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     g_autoptr(IbhOutcome) outcome = NULL;
     guint left;
 
-    waiter->tries++;
     waiter->seconds = PAUSE;
+    waiter->is_early = FALSE;
     if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return FALSE;
     if (ibh_token_read_open(waiter->token_file, &token) && token.process != waiter->process)
@@ -70,7 +70,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     left = seconds_left(&token); /* 0 if the token cannot be read: better go back too early than never */
     if (!waiter->ends && left) {
         waiter->seconds = MIN(left, LONG_PAUSE);
-        waiter->tries--; /* another --apply has given the trial more time, so this was no attempt */
+        waiter->is_early = TRUE;
         return FALSE;
     }
     /* For plan_back() and remember_trial(). `token` owns the names, so they are valid only during this attempt. */
@@ -106,12 +106,12 @@ static void wait_for_confirmation(Waiter *waiter)
     g_autofree char *complained = NULL;
     gboolean done = FALSE;
     sigset_t signals;
-    int number;
+    int number, tries = 0; /* `tries`: how many attempts to go back were made */
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGALRM);
-    while (waiter->tries < TRIES && !done) {
+    while (tries < TRIES && !done) {
         g_autoptr(GString) warnings = g_string_new(NULL);
         g_autoptr(GError) error = NULL;
         IbhRun run = {.config_path = waiter->begun->config_path,
@@ -131,6 +131,8 @@ static void wait_for_confirmation(Waiter *waiter)
         waiter->ends |= sigwait(&signals, &number) == 0 && number == SIGTERM;
         g_string_truncate(said, 0);
         done = try_to_go_back(waiter, &run, said, &error);
+        if (!waiter->is_early)
+            tries++;
         if (error)
             ibh_run_warn(&run, error->message);
         ibh_run_close(&run);
