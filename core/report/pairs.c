@@ -73,60 +73,71 @@ static int compare_rows(gconstpointer a, gconstpointer b)
     return lost_more ? lost_more : other->sent - one->sent;
 }
 
+/* Adds the peers of one rail to `rows`, by state, and to `sums`, in which their state is "". Returns their row of
+ * `sums`; NULL if no peer of the rail has a result. For each peer, sets `problem_of` to the codes of its problems ("":
+ * none), or to why it was not asked; leaves it NULL if there is no result. Equal texts are the same pointer. */
+static Row *count_peers(const IbhProbe *probe, const IbhNic *nic, GPtrArray *rows, GPtrArray *sums,
+                        const char **problem_of)
+{
+    Row *sum = NULL;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        const char *rdma = ibh_pair_rdma_text(probe, pair), *tcp = ibh_probe_syn_why(pair);
+        g_autoptr(GPtrArray) codes = NULL;
+        g_autofree char *problems = NULL, *state = NULL;
+
+        if (ibh_probe_source(pair)->nic != nic)
+            continue;
+        codes = ibh_probe_problems(pair);
+        problems = ibh_texts_join(codes, ", ");
+        /* `tcp` comes last: if it is NULL, it ends the list. */
+        state = g_strconcat(codes->len ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
+                            tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
+        count_peer(rows, nic, state, ibh_probe_peer(pair), pair)->ok = !codes->len;
+        sum = count_peer(sums, nic, "", ibh_probe_peer(pair), pair);
+        problem_of[pair->peer] = ibh_probe_keep_text(probe, problems);
+    }
+    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
+        const IbhIp *peer = &g_array_index(probe->peers, IbhIp, unasked->peer);
+        g_autofree char *state = g_strdup_printf("not asked: %s", unasked->why);
+
+        if (unasked->nic != nic)
+            continue;
+        count_peer(rows, nic, state, peer, NULL);
+        sum = count_peer(sums, nic, "", peer, NULL);
+        problem_of[unasked->peer] = ibh_probe_keep_text(probe, state);
+    }
+    return sum;
+}
+
 /* Fills `rows`, by rail and state, and `sums`, by rail. Returns TRUE if `sums` are worth showing: there are several
  * rails and many peers, and peers of a rail differ in their problems. Otherwise `rows` alone say enough. */
 static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *sums)
 {
     gboolean differ = FALSE;
-    guint most = 0;
+    guint most = 0; /* the most results that a rail has */
 
-    for (guint rail = 0; rail < probe->nics->len; rail++) {
-        const IbhNic *nic = probe->nics->pdata[rail];
-        /* For each peer, the codes of its problems ("": none), or why it was not asked; NULL: there is no result. */
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         g_autofree const char **problem_of = g_new0(const char *, probe->peers->len);
+        Row *sum = count_peers(probe, nic, rows, sums, problem_of);
         const char *first = NULL; /* the first text in `problem_of` */
-        guint right = 0, n = 0;
-        Row *sum = NULL;
+        guint results = 0, right = 0;
 
-        IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-            g_autoptr(GPtrArray) codes = ibh_probe_source(pair)->nic == nic ? ibh_probe_problems(pair) : NULL;
-            g_autofree char *problems = codes ? ibh_texts_join(codes, ", ") : NULL, *state = NULL;
-            const char *rdma = ibh_pair_rdma_text(probe, pair), *tcp = ibh_probe_syn_why(pair);
-
-            if (!codes)
-                continue;
-            /* `tcp` comes last: if it is NULL, it ends the list. */
-            state = g_strconcat(codes->len ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
-                                tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
-            count_peer(rows, nic, state, ibh_probe_peer(pair), pair)->ok = !codes->len;
-            sum = count_peer(sums, nic, "", ibh_probe_peer(pair), pair);
-            problem_of[pair->peer] = ibh_probe_keep_text(probe, problems);
-        }
-        IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
-            const IbhIp *peer = &g_array_index(probe->peers, IbhIp, unasked->peer);
-            g_autofree char *state = g_strdup_printf("not asked: %s", unasked->why);
-
-            if (unasked->nic != nic)
-                continue;
-            count_peer(rows, nic, state, peer, NULL);
-            sum = count_peer(sums, nic, "", peer, NULL);
-            problem_of[unasked->peer] = ibh_probe_keep_text(probe, state);
-        }
         for (guint peer = 0; peer < probe->peers->len; peer++) {
             const char *problem = problem_of[peer];
 
             if (!problem) /* the pair has no result, because the run was interrupted */
                 continue;
-            n++;
+            if (!first)
+                first = problem;
+            differ |= problem != first;
             right += !problem[0];
-            first = first ? first : problem;
-            differ |= problem != first; /* equal texts are the same pointer */
+            results++;
         }
-        most = MAX(most, n);
-        /* Until now, the sum's state was "", so that count_peer() found the row. */
+        most = MAX(most, results);
         if (sum) {
             g_free(sum->state);
-            sum->state = g_strdup_printf("%u of %u ok", right, n);
+            sum->state = g_strdup_printf("%u of %u ok", right, results);
         }
     }
     return most >= MANY_PEERS && probe->nics->len > 1 && differ;

@@ -76,7 +76,9 @@ static void add_remedy(GPtrArray *lines, const char *severity, const char *probl
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);
-    const char *command = NULL;   /* fixes all problems; NULL: no single command does */
+    const char *command;          /* fixes all problems; NULL: no single command does */
+    const char *first_fix = NULL; /* of the first problem */
+    gboolean fixes_differ = FALSE;
     gboolean applies_all = FALSE; /* a fix is --apply without --iface, which includes each --apply --iface */
     g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *names = NULL, *wrong = NULL, *whole = say_problem(worst, TRUE),
@@ -95,14 +97,16 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 
         if (finding->severity == IBH_INFO)
             continue;
-        /* Once `command` is NULL, it stays NULL: only another NULL is equal to it. */
-        command = problems == 0 || g_strcmp0(command, fix) == 0 ? fix : NULL;
+        if (!problems)
+            first_fix = fix;
+        fixes_differ |= g_strcmp0(fix, first_fix) != 0;
         problems++;
         IBH_EACH_POINTER (char, iface, finding->ifaces) {
             if (ibh_finding_severity_for(finding, iface) != IBH_INFO)
                 add_name(nics, iface);
         }
     }
+    command = fixes_differ ? NULL : first_fix;
     names = ibh_names_shorten(nics);
     wrong = nics->len ? g_strdup_printf("%s %s wrong", names, nics->len == 1 ? "is" : "are")
                       : g_strdup_printf("%u problems", problems);
