@@ -225,30 +225,33 @@ static char *write_metrics(const IbhRoute *route, Words words, GString *lost)
 {
     g_autoptr(GString) ip = g_string_new(NULL), text = g_string_new(NULL);
     g_auto(GStrv) parts = NULL;
+    char **part;
 
     ibh_route_put_metrics(ip, route);
     if (!ip->len)
         return NULL;
     if (words == WORDS_OF_IP)
         return g_strdup(ip->str);
-    parts = g_strsplit(ip->str + 1, " ", -1);                  /* the text begins with a blank */
-    for (char **part = parts; part[0] && part[1]; part += 2) { /* "mtu 1400" or "mtu lock 1400" */
-        const gboolean locked = g_str_equal(part[1], "lock");
-        const char *name = NULL;
+    parts = g_strsplit(ip->str + 1, " ", -1); /* the text begins with a blank */
+    part = parts;
+    while (part[0] && part[1]) { /* "mtu 1400" or "mtu lock 1400" */
+        const gboolean is_locked = g_str_equal(part[1], "lock");
+        const char *metric = part[0], *value = is_locked ? part[2] : part[1], *name = NULL;
 
         for (guint i = 0; i < G_N_ELEMENTS(metrics); i++)
-            name = g_str_equal(metrics[i][WORDS_OF_IP], part[0]) ? metrics[i][words] : name;
-        /* If the format has no name for the metric, the metric is lost. networkd has no word for a lock: if it has a
-         * name for the metric, only the lock is lost. */
-        if (!name || (locked && words == WORDS_OF_NETWORKD))
-            g_string_append_printf(lost, " %s%s", part[0], locked && name ? " lock" : "");
-        if (locked)
-            part++; /* part[1] is the value now */
-        if (name && words == WORDS_OF_NETWORKD)
-            g_string_append_printf(text, "%s=%s\n", name, part[1]);
-        else if (name)
-            g_string_append_printf(text, " %s=%s%s%s%s", name, part[1], locked ? " lock-" : "", locked ? name : "",
-                                   locked ? "=true" : "");
+            name = g_str_equal(metrics[i][WORDS_OF_IP], metric) ? metrics[i][words] : name;
+        if (!name) {
+            g_string_append_printf(lost, " %s", metric);
+        } else if (words == WORDS_OF_NETWORKD) {
+            g_string_append_printf(text, "%s=%s\n", name, value);
+            if (is_locked) /* networkd has no word for a lock */
+                g_string_append_printf(lost, " %s lock", metric);
+        } else {
+            g_string_append_printf(text, " %s=%s", name, value);
+            if (is_locked)
+                g_string_append_printf(text, " lock-%s=true", name);
+        }
+        part += is_locked ? 3 : 2;
     }
     return g_strdup(text->str);
 }
@@ -334,6 +337,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
         g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : iface);
     char address[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
     const Value values[] = {
+        /* of the NIC */
         {"nic", g_strdup(iface)},
         {"family", g_strdup(six ? "6" : "4")},
         {"six", g_strdup(six ? "6" : "")},
@@ -346,6 +350,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
         {"defaults", write_table(ibh_nic_defaults(nic))},
         {"native", write_table(nic->table + distance)},
         {"nativedefaults", write_table(ibh_nic_defaults(nic) + distance)},
+        /* of the route or rule */
         {"dst", to ? g_strdup(ibh_prefix_format(to, prefix)) : NULL},
         {"address", ip ? g_strconcat(other_family ? "inet6 " : "", ibh_ip_format(ip, address), NULL) : NULL},
         /* T and D become T' and D'; the number of main stays. */
