@@ -90,8 +90,8 @@ static char *say_packet(const IbhQuestion *question)
 static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
-    int ifindex = route ? route->ifindex : 0;
     char ip[IBH_IP_STRLEN];
+    int ifindex;
 
     if (question->got.refused)
         return g_strdup(question->kind == IBH_ASK_ARRIVES ? "is dropped" : "does not leave");
@@ -100,6 +100,7 @@ static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
     if (route->type != RTN_UNICAST)
         return g_strdup("goes to a broadcast, multicast or anycast address");
     /* With several next hops, route->ifindex is the link of the first one, which may be dead. */
+    ifindex = route->ifindex;
     IBH_EACH_HOP (hop, route)
         ifindex = hop->dead ? ifindex : hop->ifindex;
     if (!ibh_route_leads_through(route, ifindex))
