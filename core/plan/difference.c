@@ -79,10 +79,12 @@ static gboolean may_delete(const IbhDifference *difference, const IbhItem *item)
 
 static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, const IbhRoute *route)
 {
-    const gboolean spread = rule ? ibh_rule_is_spread(rule) : ibh_route_is_spread(route);
-    IbhItem item = {.rule = rule, .route = route, .table = rule ? rule->table : route->table, .spread = spread};
+    IbhItem item = {.rule = rule,
+                    .route = route,
+                    .table = rule ? rule->table : route->table,
+                    .spread = rule ? ibh_rule_is_spread(rule) : ibh_route_is_spread(route)};
 
-    if (!spread)
+    if (!item.spread)
         item.nic = rule ? ibh_rule_owner(difference->rails, rule) : ibh_route_owner(difference->rails, route);
     return item;
 }
@@ -216,12 +218,14 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
 static void find_effects(IbhDifference *difference)
 {
     const IbhSnapshot *snapshot = difference->rails->snapshot;
+    const IbhWanted *wanted = difference->wanted;
 
+    /* What changes on each NIC, and what rp_filter is meanwhile. */
     IBH_EACH (const IbhItem, item, difference->items) {
         if (item->nic)
-            ibh_wanted_nic(difference->wanted, item->nic)->changes = TRUE;
+            ibh_wanted_nic(wanted, item->nic)->changes = TRUE;
     }
-    IBH_EACH (IbhWantedNic, one, difference->wanted->nics) {
+    IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
         const gboolean was_strict = ibh_sysctl_effective(snapshot, IBH_SYSCTL_RP_FILTER, now) == 1;
         const gboolean will_be_strict = ibh_sysctl_effective(snapshot, IBH_SYSCTL_RP_FILTER, want) == 1;
@@ -238,16 +242,20 @@ static void find_effects(IbhDifference *difference)
         one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
         one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;
+    }
+    /* Which tables our rules led IPv4 addresses to, and who answers ARP for them. (For IPv6, the NIC that has the
+     * address answers.) */
+    IBH_EACH (IbhWantedNic, one, wanted->nics) {
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
             const IbhNic *answering;
 
-            if (address->local.family != AF_INET) /* for IPv6, the NIC that has the address answers */
+            if (address->local.family != AF_INET)
                 continue;
             one->led |= ibh_nic_has_table(
                 one->nic, GPOINTER_TO_UINT(g_hash_table_lookup(difference->led_before, &address->local)));
             answering = ibh_difference_answering(difference, address, TRUE); /* perhaps another NIC */
             if (answering)
-                ibh_wanted_nic(difference->wanted, answering)->answers = TRUE;
+                ibh_wanted_nic(wanted, answering)->answers = TRUE;
         }
     }
 }

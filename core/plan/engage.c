@@ -209,8 +209,8 @@ static gboolean has_any_address(const IbhNic *nic)
  * local table: then traffic to this host's own addresses would leave through a rail. */
 static void find_status(const IbhRails *rails, IbhNic *nic)
 {
-    const guint32 local_priority4 = find_local_priority(rails, nic, AF_INET);
-    const guint32 local_priority = MAX(local_priority4, find_local_priority(rails, nic, AF_INET6));
+    const guint32 ipv4 = find_local_priority(rails, nic, AF_INET), ipv6 = find_local_priority(rails, nic, AF_INET6);
+    const guint32 local_priority = MAX(ipv4, ipv6); /* of the family whose rule for the local table comes later */
     IbhNicStatus status = IBH_NIC_RAIL; /* set in `nic` at the end: has_remains() asks which NICs are rails */
     IbhWhy why = nic->is_engaged ? nic->reason.why : IBH_WHY_STAYS;
 

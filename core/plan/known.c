@@ -138,27 +138,28 @@ const char *ibh_known_name(const IbhKnownRail *known)
 
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
-    const gboolean was_rail = known->hardware[0] != '\0'; /* if FALSE, the entry is only a name with manage=yes */
+    const gboolean is_only_a_name = !known->hardware[0]; /* the name of a NIC with manage=yes, which was no rail */
     const IbhNic *nic;
-    IbhMissing why;
 
     known->link = ibh_known_link(rails->snapshot, known);
     nic = known->link ? ibh_rails_nic(rails, known->link->ifindex) : NULL;
-    if (!nic && ibh_config_settings(config, known->iface).manage == IBH_MANAGE_NO)
-        why = IBH_FORGOTTEN;
-    else if (!nic)
-        why = was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
-    else if (was_rail && (nic->settings.manage == IBH_MANAGE_NO || nic->link->master))
-        why = IBH_FORGOTTEN;
-    else if (was_rail && nic->status == IBH_NIC_ALONE && ibh_nic_lack(nic) == IBH_IS_THERE &&
-             has_lost_subnet(rails, nic, known))
-        why = IBH_LACKS_SUBNET;
-    else if (was_rail && nic->status == IBH_NIC_ALONE &&
-             (nic->is_alone_for_good || !shares_a_subnet(nic->addresses, known)))
-        why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
-    else
-        why = ibh_nic_lack(nic);
-    known->why = why;
+    if (!nic) {
+        known->why = is_only_a_name ? IBH_NO_SUCH_NIC : IBH_IS_GONE;
+        if (ibh_config_settings(config, known->iface).manage == IBH_MANAGE_NO)
+            known->why = IBH_FORGOTTEN;
+        return;
+    }
+    known->why = ibh_nic_lack(nic);
+    if (is_only_a_name)
+        return;
+    if (nic->settings.manage == IBH_MANAGE_NO || nic->link->master)
+        known->why = IBH_FORGOTTEN;
+    else if (nic->status != IBH_NIC_ALONE)
+        return;
+    else if (known->why == IBH_IS_THERE && has_lost_subnet(rails, nic, known))
+        known->why = IBH_LACKS_SUBNET;
+    else if (nic->is_alone_for_good || !shares_a_subnet(nic->addresses, known))
+        known->why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
 }
 
 /* ---- the list ---- */

@@ -46,11 +46,9 @@ static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int if
     return other && other != nic && other->status == IBH_NIC_RAIL;
 }
 
-/* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which somebody
- * added on purpose. But a route with a gateway, or with a nexthop group, must be to exactly this prefix: then somebody
- * meant this prefix. A shorter route, such as a default route, may catch peers on the NIC's own link by accident, and
- * on InfiniBand the kernel cannot resolve the RDMA address of such a peer through a gateway. Whatever the best route
- * is: FALSE if a more specific route, inside the prefix, leaves through another rail. */
+/* TRUE if the table's best route to the prefix leaves through this NIC alone, and is meant for this prefix; or if the
+ * best route is an error route, which somebody added on purpose. Whatever the best route is: FALSE if a more specific
+ * route, inside the prefix, leaves through another rail. */
 static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {
     const IbhRoute *best = NULL;
@@ -71,8 +69,12 @@ static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const
         return FALSE;
     if (ibh_route_is_error(best))
         return TRUE;
-    return best->type == RTN_UNICAST && best->nexthops == 1 && best->ifindex == nic->link->ifindex &&
-           ((best->gateway.family == AF_UNSPEC && !best->hops) || best->dst.length >= to->length);
+    if (best->type != RTN_UNICAST || best->nexthops != 1 || best->ifindex != nic->link->ifindex)
+        return FALSE;
+    /* A route with a gateway, or with a nexthop group, must be to exactly this prefix: then somebody meant this prefix.
+     * A shorter route, such as a default route, may catch peers on the NIC's own link by accident, and on InfiniBand
+     * the kernel cannot resolve the RDMA address of such a peer through a gateway. */
+    return (best->gateway.family == AF_UNSPEC && !best->hops) || best->dst.length == to->length;
 }
 
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,

@@ -42,12 +42,13 @@ static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet
 static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
 {
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
-    IbhRoute route;
+    IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, 0);
 
     /* Use a NIC only if the source that the kernel selects there (first_primary()) is in this subnet, and the NIC is
      * the owner of the source: once the socket has the source, the owner's rules lead its packets through the owner. */
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
         const IbhAddress *address = first_primary(nic);
+        IbhRoute as_main = route; /* with the gateway and the metrics that main has for this NIC */
 
         if (!address || !ibh_prefix_equal(&address->subnet, subnet) || !ibh_nic_is_programmed(rails, nic) ||
             !ibh_nic_is_usable(nic) || ibh_rails_owner(rails, &address->local) != nic)
@@ -55,8 +56,7 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
         /* Main may have the subnet via a gateway (through this NIC or another), or with metrics such as an MTU. Our
          * next hops have no gateways, and metrics apply to all next hops of a route. So then the subnet stays with
          * main. */
-        route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, nic->link->ifindex);
-        if (!ibh_copy_from_main(rails, nic, address, &route) || route.gateway.family || route.metrics_size)
+        if (!ibh_copy_from_main(rails, nic, address, &as_main) || as_main.gateway.family || as_main.metrics_size)
             return;
         g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }

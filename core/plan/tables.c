@@ -119,12 +119,11 @@ static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
     return nic && g_str_equal(nic->link->name, saved->iface) ? nic : NULL;
 }
 
-/* Gives NICs (with `kept`, kept ones; without, the others) the tables that they had. The best evidence comes first: our
- * routes, our rules for addresses that a single NIC has, the state, our rules for addresses that several NICs have. */
+/* Gives NICs (with `kept`, kept ones; without, the others) the tables that they had. The best evidence comes first. */
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
-    /* D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two NICs have
-     * routes in one table, the NIC of lower rank keeps the table. */
+    /* Our routes. D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two
+     * NICs have routes in one table, the NIC of lower rank keeps the table. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
             if (nic->kept != kept || route->ifindex != nic->link->ifindex || !ibh_route_is_ours(route))
@@ -133,14 +132,16 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
                 give_again(rails, nic, route->table);
         }
     }
+    /* Our rules for addresses that a single NIC has. */
     give_by_rules(rails, kept, FALSE);
-    /* While a NIC's addresses are away for a moment, only the state remembers its table. */
+    /* The state: while a NIC's addresses are away for a moment, only the state remembers its table. */
     IBH_EACH (const IbhSavedRail, saved, rails->snapshot->state->rails) {
         IbhNic *nic = find_saved_nic(rails, saved);
 
         if (nic && nic->kept == kept)
             give_again(rails, nic, saved->table);
     }
+    /* Our rules for addresses that several NICs have. */
     give_by_rules(rails, kept, TRUE);
 }
 
