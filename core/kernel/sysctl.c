@@ -57,17 +57,17 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
 gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, IbhSysctl key, int value, GError **error)
 {
     struct ifreq now = {.ifr_ifindex = ifindex};
-    int problem = EAGAIN;
+    int problem = 0; /* the errno of the last attempt; EAGAIN if the NIC had another name */
     char name[IFNAMSIZ], text[16];
 
     g_strlcpy(name, iface, sizeof name);
     g_snprintf(text, sizeof text, "%d", value);
-    for (gulong attempt = 0; (problem == EAGAIN || problem == ENOENT) && attempt < WRITE_TRIES; attempt++) {
+    for (gulong attempt = 0; attempt < WRITE_TRIES; attempt++) {
         g_autofree char *path = g_strdup_printf(NET "ipv4/conf/%s/%s", name, ibh_sysctl_name(key));
         int fd;
 
         if (attempt)
-            g_usleep(attempt * 1000);            /* during a rename, the NIC has no files */
+            g_usleep(attempt * 1000);
         if (!ibh_iface_name_has_sysctls(name)) { /* "all", "default": the file is not this NIC's */
             problem = EPERM;
             break;
@@ -76,14 +76,15 @@ gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, I
         problem = fd < 0 ? errno : 0;
         if (ioctl(nl_socket_get_fd(netlink->socket), SIOCGIFNAME, &now) < 0)
             problem = errno;
-        else if (!g_str_equal(now.ifr_name, name))
-            problem = EAGAIN; /* try again with the new name */
-        else if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+        else if (!g_str_equal(now.ifr_name, name)) {
+            g_strlcpy(name, now.ifr_name, sizeof name);
+            problem = EAGAIN;
+        } else if (fd >= 0 && write(fd, text, strlen(text)) < 0)
             problem = errno;
         if (fd >= 0)
             close(fd);
-        if (problem == EAGAIN)
-            g_strlcpy(name, now.ifr_name, sizeof name);
+        if (problem != EAGAIN && problem != ENOENT) /* ENOENT: during a rename, the NIC has no files */
+            break;
     }
     if (problem)
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), NET "ipv4/conf/%s/%s: %s", name,
