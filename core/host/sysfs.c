@@ -88,21 +88,24 @@ static gboolean is_above_device(const Port *port, const GArray *links, const Ibh
     return FALSE;
 }
 
-/* TRUE if the link is a netdev of this port, or an IPoIB child or a bond above such a netdev. The hardware address of
- * IPoIB ends with the port GUID, and so does the port's GID; IPoIB children have the same GUID. For Ethernet, the
- * GID table names the netdev. But the named netdev may be in another namespace (the VF of a pod), so check whether our
- * netdev of this name is the port's. The GID table of iWARP names no netdev before Linux 6.6: then the device or the
- * MAC decides. */
+/* TRUE if the link is a netdev of this port, or an IPoIB child or a bond above such a netdev. */
 static gboolean is_of_port_or_above(const Port *port, const GArray *links, const IbhLink *link)
 {
-    if (link->type == ARPHRD_INFINIBAND && !ibh_ip_is_unicast(&port->gid)) /* all zeros: the table is empty */
-        return is_of_port(port, link->name);
-    if (link->type == ARPHRD_INFINIBAND)
+    /* The hardware address of IPoIB ends with the port GUID, and so does the port's GID; IPoIB children have the same
+     * GUID. */
+    if (link->type == ARPHRD_INFINIBAND) {
+        if (!ibh_ip_is_unicast(&port->gid)) /* all zeros: the table is empty */
+            return is_of_port(port, link->name);
         return link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
-    if (ibh_names_have(port->ndevs, link->name))
-        return is_of_device(port, link->name) || has_mac(&port->gid, link) || is_above_device(port, links, link) ||
-               later_gid_has_mac(port, link);
-    return !port->ndevs->len && (is_of_port(port, link->name) || has_mac(&port->gid, link));
+    }
+    /* The GID table of iWARP names no netdev before Linux 6.6: then the device or the MAC decides. */
+    if (!port->ndevs->len)
+        return is_of_port(port, link->name) || has_mac(&port->gid, link);
+    /* For Ethernet, the GID table names the netdev. But the named netdev may be in another namespace (the VF of a pod),
+     * so check whether our netdev of this name is the port's. */
+    return ibh_names_have(port->ndevs, link->name) &&
+           (is_of_device(port, link->name) || has_mac(&port->gid, link) || is_above_device(port, links, link) ||
+            later_gid_has_mac(port, link));
 }
 
 static void find_links_of_port(Port *port, GArray *links)

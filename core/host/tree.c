@@ -181,16 +181,21 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
     g_autofree char *beside = g_strconcat(path, ".new", NULL);
     const char *rest = text;
     gboolean written;
-    gssize count;
     int fd;
 
     (void)unlink(beside); /* a run that was killed may have left it */
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
-    errno = ENOSPC; /* for a write() that returns 0 and does not set errno; each call that fails sets errno */
-    while (*rest && (count = write(fd, rest, strlen(rest))) > 0)
+    while (*rest) {
+        const gssize count = write(fd, rest, strlen(rest));
+
+        if (!count)
+            errno = ENOSPC; /* a write() that returns 0 does not set errno */
+        if (count <= 0)
+            break;
         rest += count;
+    }
     written = !*rest && fsync(fd) == 0; /* without fsync(), the rename may reach the disk before the text */
     if (close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
@@ -267,15 +272,15 @@ static int look_below(const IbhTreeRoot *root, const char *path, int flags)
 {
     const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH}; /* open_how: flags, mode, resolve */
     g_autofree char *place = NULL;
-    int fd = -1;
+    int fd, tries = 0;
 
     if (root->fd < 0) {
         errno = -root->fd;
         return -1;
     }
-    errno = EAGAIN; /* begins the loop */
-    for (int tries = 0; fd < 0 && errno == EAGAIN && tries < N_TRIES; tries++)
+    do
         fd = (int)syscall(SYS_openat2, root->fd, path, how, sizeof how);
+    while (fd < 0 && errno == EAGAIN && ++tries < N_TRIES);
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
         fd = openat(root->fd, path, O_PATH | O_CLOEXEC | flags);
     if (fd < 0)
