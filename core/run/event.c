@@ -34,21 +34,24 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
         if (run.config && ibh_run_look(&run, &error))
             plan = ibh_run_decide(&run, &error);
     }
-    if (plan) /* warn of a remote= that cannot work, and route the NIC without it */
-        (void)ibh_rails_check_remote(run.rails, &error);
-    if (error)
-        ibh_run_warn(&run, error->message);
     if (plan) {
         g_autofree char *text = NULL;
 
+        /* Warn of a remote= that cannot work, and route the NIC without it. */
+        if (!ibh_rails_check_remote(run.rails, &error))
+            ibh_run_warn(&run, error->message);
         run.spared = ibh_plan_restrain(plan, run.rails, &event->restraint);
         outcome = ibh_run_change(&run, plan);
         text = ibh_ops_log_text(outcome->done, run.snapshot, event->cause);
         g_string_append(out, text);
         IBH_EACH_POINTER (const char, message, outcome->errors)
             ibh_run_warn(&run, message);
+        *ret_may_be_confined = outcome->errors->len || !run.rails->candidates;
+    } else { /* the run ended before the change */
+        if (error)
+            ibh_run_warn(&run, error->message);
+        *ret_may_be_confined = !problem;
     }
-    *ret_may_be_confined = outcome ? outcome->errors->len || !run.rails->candidates : warnings->len && !problem;
     if (event->after)
         event->after(event->data, &run, outcome);
     ibh_run_close(&run);
