@@ -120,11 +120,24 @@ static void add_hosts(GArray *code, const IbhFocus *focus, int family)
 
     /* Make the mask of the route's prefix. A word of the mask has only ones if the prefix covers the whole word, only
      * zeros if the prefix ends before the word, and leading ones if the prefix ends inside the word. */
-    for (guint i = 0; i < words; i++)
-        ADD(part, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF_AT_LEAST(32 * (i + 1), 7, 0), IF_AT_LEAST(32 * i + 1, 0, 8),
-            BPF_STMT(BPF_ALU | BPF_NEG, 0), BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 32 * (i + 1)),
-            BPF_STMT(BPF_MISC | BPF_TAX, 0), SET(G_MAXUINT32), BPF_STMT(BPF_ALU | BPF_LSH | BPF_X, 0), SKIP(3),
-            SET(G_MAXUINT32), SKIP(1), SET(0), STORE_AT(masks + i));
+    for (guint i = 0; i < words; i++) {
+        const guint whole = part->len + 9, none = whole + 2, end = none + 1; /* where the cases begin; where they end */
+
+        ADD(part, LOAD(BPF_B, ROUTE(rtm_dst_len)));
+        ADD(part, IF_AT_LEAST(32 * (i + 1), TO(whole, part), 0));
+        ADD(part, IF_AT_LEAST(32 * i + 1, 0, TO(none, part)));
+        /* The prefix ends inside the word: make one zero for each bit from there to the end of the word. */
+        ADD(part, BPF_STMT(BPF_ALU | BPF_NEG, 0), BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 32 * (i + 1)));
+        ADD(part, BPF_STMT(BPF_MISC | BPF_TAX, 0), SET(G_MAXUINT32), BPF_STMT(BPF_ALU | BPF_LSH | BPF_X, 0));
+        ADD(part, SKIP(TO(end, part)));
+        /* `whole` */
+        ADD(part, SET(G_MAXUINT32));
+        ADD(part, SKIP(TO(end, part)));
+        /* `none` */
+        ADD(part, SET(0));
+        /* `end` */
+        ADD(part, STORE_AT(masks + i));
+    }
     ADD(part, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
     for (guint i = 0; i < words; i++)
         ADD(part, LOAD_WORD(i), STORE_AT(prefix + i));

@@ -48,9 +48,10 @@
 #define FILE_CHANGES (IN_CLOSE_WRITE | IN_MOVE | IN_DELETE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 
 typedef struct {
-    gint64 looked;  /* when the burst was answered last */
-    gint64 pause;   /* how long the next answer has to wait after `looked` */
-    gint64 settled; /* the value of `looked` when `pause` was set last: `pause` grows only once after each answer */
+    gint64 looked;        /* when the burst was answered last */
+    gint64 pause;         /* how long the next answer has to wait after `looked` */
+    gboolean is_answered; /* no report has come since the last answer: the next one makes `pause` grow, but those after
+                             it do not */
 } Burst;
 
 /* A NIC whose addresses are away, so that events spare it. */
@@ -98,29 +99,32 @@ typedef struct {
 static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
-    IbhConfig *in_force = NULL;
+    const char *path = run->config_path;
+    IbhConfig *in_force;
+    g_autoptr(IbhConfig) files = NULL;
     g_autofree char *told = g_steal_pointer(&watch->unapplied);
+    g_autofree char *word = NULL, *option = NULL, *advice = NULL, *text = NULL;
 
-    if (!watch->reload || !run->config)
-        in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
-    if (!in_force) /* the files are in force, a reload was asked for, or no valid configuration is in force */
+    if (watch->reload && run->config) /* this run puts the files into force */
         return;
-    if (run->config) { /* the files are good, but not in force: say so, once for each text of the files */
-        watch->unapplied = g_strdup(run->config->text->str);
-        if (g_strcmp0(watch->unapplied, told) != 0) {
-            const char *path = run->config_path;
-            g_autofree char *word = path ? ibh_text_shell_word(path) : NULL;
-            g_autofree char *option = path ? g_strdup_printf("--config %s ", word) : g_strdup("");
-            g_autofree char *advice = ibh_config_apply_advice(run->state, option);
-            g_autofree char *text = g_strdup_printf("the configuration in %s is not in force: %s; until then, or "
-                                                    "until a reload or a hook, --watch uses the previous one",
-                                                    path ? path : IBH_CONFIG_DIR, advice);
-
-            ibh_log_lines(LOG_NOTICE, text, TRUE);
-        }
-    }
-    ibh_config_free(run->config);
+    in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
+    if (!in_force) /* the files are in force, or no valid configuration is */
+        return;
+    files = run->config;
     run->config = in_force;
+    if (!files) /* they are bad, and the run warns of them */
+        return;
+    /* The files are good, but not in force: say so, once for each text of the files. */
+    watch->unapplied = g_strdup(files->text->str);
+    if (g_strcmp0(watch->unapplied, told) == 0)
+        return;
+    word = path ? ibh_text_shell_word(path) : NULL;
+    option = path ? g_strdup_printf("--config %s ", word) : g_strdup("");
+    advice = ibh_config_apply_advice(run->state, option);
+    text = g_strdup_printf("the configuration in %s is not in force: %s; until then, or until a reload or a hook, "
+                           "--watch uses the previous one",
+                           path ? path : IBH_CONFIG_DIR, advice);
+    ibh_log_lines(LOG_NOTICE, text, TRUE);
 }
 
 static gboolean leaves_alone(gconstpointer data, const IbhUnit *unit)
@@ -247,9 +251,9 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
     watch->answers_ours |= ours;
     if (now - burst->looked > QUIET)
         burst->pause = 0;
-    else if (burst->settled != burst->looked) /* the first report since the last answer */
+    else if (burst->is_answered)
         burst->pause = CLAMP(2 * burst->pause, FIRST_PAUSE, LONGEST_PAUSE);
-    burst->settled = burst->looked;
+    burst->is_answered = FALSE;
     watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
 }
 
@@ -281,8 +285,11 @@ static void look(Watch *watch)
     ibh_events_forget(&watch->events);
     now = watch->any.looked = g_get_monotonic_time();
     watch->rest = CLAMP(REST * (now - watch->look_began), FIRST_PAUSE, LONGEST_REST);
-    if (watch->answers_ours)
+    watch->any.is_answered = TRUE;
+    if (watch->answers_ours) {
         watch->ours.looked = now;
+        watch->ours.is_answered = TRUE;
+    }
     watch->answers_ours = FALSE;
 
     /* When to look again if nothing happens. */
