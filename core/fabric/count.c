@@ -29,9 +29,7 @@ static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 }
 
 /* A port with several rails counts once. If too few ports have a rail, the finding names the ports without a rail:
- * "mlx5_1/1 (ib1: it has no address)". If a port has several netdevs, the finding names the first one in rails->nics,
- * where candidates come first. A representor is the netdev of another function, so the finding never names a
- * representor. */
+ * "mlx5_1/1 (ib1: it has no address)". */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
     g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);
@@ -50,9 +48,13 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
 
         if (g_hash_table_contains(with_rail, port->name))
             continue;
+        /* If the port has several netdevs, name the first one in rails->nics, where candidates come first. A
+         * representor is the netdev of another function, so never name a representor. */
         IBH_EACH_POINTER (const IbhNic, one, rails->nics) {
-            if (!nic && !one->link->representor && g_str_equal(one->link->rdma, port->name))
+            if (!one->link->representor && g_str_equal(one->link->rdma, port->name)) {
                 nic = one;
+                break;
+            }
         }
         why = nic ? ibh_nic_why(nic) : NULL;
         detail = nic ? g_strdup_printf("%s: %s", nic->link->name, why) : g_strdup("no netdev here");

@@ -236,17 +236,17 @@ static gboolean has_mtu(const IbhPortNic *nic)
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
+    g_autoptr(GPtrArray) found = g_ptr_array_new(); /* the rails of `around`, in the order in which they were found */
     GPtrArray *rails = g_ptr_array_new();
-    guint before = 0;
 
     g_hash_table_add(around, (gpointer)(guintptr)about->netdev);
-    while (before < g_hash_table_size(around)) { /* until a pass adds no rail */
-        before = g_hash_table_size(around);
+    g_ptr_array_add(found, (gpointer)(guintptr)about->netdev);
+    for (guint i = 0; i < found->len; i++) { /* the loop adds to `found` */
+        const IbhPortNic *rail = g_ptr_array_index(found, i);
+
         IBH_EACH (IbhPortNic, nic, about->fabric->nics) {
-            IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
-                if (g_hash_table_contains(around, other) && has_mtu(nic) && ibh_port_nics_are_beside(other, nic))
-                    g_hash_table_add(around, nic);
-            }
+            if (has_mtu(nic) && ibh_port_nics_are_beside(rail, nic) && g_hash_table_add(around, nic))
+                g_ptr_array_add(found, nic);
         }
     }
     IBH_EACH (IbhPortNic, nic, about->fabric->nics) {

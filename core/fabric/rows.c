@@ -19,7 +19,8 @@ static gboolean has_infiniband(const IbhFabric *fabric)
  * ib_umad are for InfiniBand only. */
 static gboolean lacks_modules(IbhSubject *about)
 {
-    const gboolean *modules = about->fabric->modules, infiniband = has_infiniband(about->fabric);
+    const gboolean *modules = about->fabric->modules;
+    const gboolean infiniband = has_infiniband(about->fabric);
     g_autoptr(GString) names = g_string_new(NULL);
 
     for (guint i = 0; i < IBH_N_MODULES; i++) {
