@@ -11,8 +11,8 @@
 
 typedef struct IbhFib IbhFib;
 
-/* The rule or route that causes a finding, or that walks ignore (ibh_fib_set_without()). At most one member is set; if
- * there is no owner, both are NULL. */
+/* The rule or route that causes a finding, or that is left out of walks (ibh_fib_set_without()). At most one member is
+ * set; if there is no owner, both are NULL. */
 typedef struct {
     const IbhRule *rule;
     const IbhRoute *route;
@@ -39,8 +39,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route); /* ignores special routes, which a walk cannot follow */
 
-/* `without` (IbhOwner; NULL: none) has rules and routes that walks ignore: these very rules, and all routes that are
- * equal to a route in the list (ibh_route_compare()). The model borrows the list, which may change between walks. */
+/* `without` (IbhOwner; NULL: none) has the rules and routes to leave out of walks: these very rules, and all routes
+ * that are equal to a route in the list (ibh_route_compare()). The model borrows the list, which may change between
+ * walks. */
 void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 
 /* From now on, walks treat links whose group is our mark as links of the default group, so that our rules do not
@@ -55,7 +56,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* Returns the best usable route to `to` in a table: the longest prefix wins, then the lowest metric; find_route() in
  * fib.c has an exception for nexthop objects. NULL if there is none. A unicast route is usable if one of its next hops
  * is not dead, and the link of this next hop is up. The link also needs carrier if the kernel ignores routes through
- * links without carrier. Throw routes count; cached routes do not, nor do those that walks ignore
+ * links without carrier. Throw routes count; cached routes do not, nor do routes that are left out of walks
  * (ibh_fib_set_without()). If `bound` is not 0, routes that lead only through other links do not count. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 

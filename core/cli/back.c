@@ -184,8 +184,9 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
  * value that the administrator has set since then stays. The present value comes from us in three cases:
  * - We set it, and saved the administrator's value (IbhNic.base).
  * - The --apply that began the trial set it.
- * - The present value is the administrator's value in the state from before the trial. Then a run has restored the
- *   administrator's value since; or that value was lost, and the state has our value in its place (IbhSavedSysctl). */
+ * - The state from before the trial has the present value as IbhSavedSysctl.old. Either `old` is the administrator's
+ *   value, and a run has restored it since; or the administrator's value was lost before the trial, and `old` is our
+ *   own value. */
 static void want_values(const IbhTrial *trial, const IbhLink *before, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Takes a snapshot of this network namespace from netlink and sysfs.
+ * Takes a snapshot of this network namespace from netlink, sysfs, and net/ipv4/conf/all of /proc/sys.
  */
 #pragma once
 

@@ -231,7 +231,7 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
         status = IBH_NIC_HELD;
         why = IBH_WHY_UNDONE;
     } else if (local_priority >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN) {
-        /* The first priority of our rules is one greater (1926); 1925 counts as too late, too. */
+        /* Our first rule has 1926, but --check asks for a number below 1925 (check/rows.c). */
         status = IBH_NIC_BLOCKED;
         why = local_priority == G_MAXUINT32 ? IBH_WHY_NO_LOCAL_RULE : IBH_WHY_LATE_LOCAL_RULE;
         nic->reason.priority = local_priority;

@@ -173,7 +173,7 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails if the numbers that table= gives to two candidates are equal or 2000
  * apart, because a candidate with the number N needs N and N + 2000. Ignores table= of a NIC that is kept or has
- * manage=no. Ignores table= of any other NIC, too, if a kept NIC has one of the two numbers. */
+ * manage=no. If the T or D of a kept NIC is N or N + 2000, also ignores another NIC's table=N. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
 /* Returns the tables (IbhSavedRail) to save: the tables of rails, and the tables that the snapshot's state has for kept
  * NICs and for NICs that an event spared. `spared` has the ifindexes of the spared NICs; NULL for none. */

@@ -81,8 +81,9 @@ static void add_guard(GArray *code, guint32 type, gboolean has, guint length)
     ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(length));
 }
 
-/* Passes routes to exactly this subnet, through any NIC and gateway. Passes routes to a part of the subnet if the
- * number that was stored is not 0. RTA_DST, the route's prefix, must be held (HOLD_ATTRIBUTE). */
+/* Passes routes to exactly this subnet, through any NIC and gateway. Passes routes to a part of the subnet if
+ * add_route_part() has stored a number other than 0: then the route replaces another route, or may lead through several
+ * NICs. RTA_DST, the route's prefix, must be held (HOLD_ATTRIBUTE). */
 static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
     const guint words = (subnet->length + 31) / 32, rest = subnet->length % 32;
@@ -108,9 +109,10 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* If the number that was stored is not 0, passes routes whose prefix contains one of the single hosts (/32 or /128) of
- * this family in focus->subnets. The caller has passed default routes already. The kernel limits the size of a program
- * (net.core.optmem_max). So compute the mask once, and store the words of the route's prefix once, for all hosts. */
+/* If add_route_part() has stored a number other than 0, passes routes whose prefix contains one of the single hosts
+ * (/32 or /128) of this family in focus->subnets. The caller has passed default routes already. The kernel limits the
+ * size of a program (net.core.optmem_max). So compute the mask once, and store the words of the route's prefix once,
+ * for all hosts. */
 static void add_hosts(GArray *code, const IbhFocus *focus, int family)
 {
     const guint words = family == AF_INET ? 1 : 4;
