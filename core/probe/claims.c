@@ -118,13 +118,17 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
     return found;
 }
 
+IbhProbeHop *ibh_probe_first_hop(const IbhProbe *probe, const IbhProbeHop *of)
+{
+    return ibh_ip_is_link_local(&of->ip) ? ibh_probe_hop(probe, of->link->ifindex, &of->ip)
+                                         : g_hash_table_lookup(probe->hops, &of->ip);
+}
+
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS])
 {
     guint n = 0;
 
-    IBH_EACH_WIRE (hop, probe, &of->ip) {
-        if (ibh_ip_is_link_local(&of->ip) && hop != of)
-            continue;
+    IBH_EACH_SAME (hop, probe, of) {
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 

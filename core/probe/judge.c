@@ -26,22 +26,28 @@ static guint count_shared(const IbhLladdr *ones, guint n, const IbhLladdr *other
     return shared;
 }
 
-/* Returns the hop whose claims tell something about the claimants of `hop`: the first hop with the other address or, if
- * that address is link-local, its hop on the wire of `hop`, since other hosts may have the address on other wires.
- * Returns NULL if there is no such hop, or if the other address is that of `hop`. */
-static const IbhProbeHop *hop_to_compare(const IbhProbe *probe, const IbhProbeHop *hop, const IbhProbeHop *first)
+/* Returns the next hop with the same address that may be another host (IBH_EACH_SAME()); NULL if there is none. */
+static const IbhProbeHop *next_of_another_host(const IbhProbeHop *hop)
 {
-    return ibh_ip_equal(&first->ip, &hop->ip)  ? NULL
-           : !ibh_ip_is_link_local(&first->ip) ? first
-                                               : ibh_probe_hop(probe, hop->link->ifindex, &first->ip);
+    return ibh_ip_is_link_local(&hop->ip) ? hop->next : NULL;
 }
 
-/* TRUE if the hardware address claims the IP address, and each of these claims may be that of a proxy. */
-static gboolean may_stand_in(const IbhProbe *probe, const IbhIp *ip, const IbhLladdr *lladdr)
+/* TRUE if the claims of `other` tell something about the claimants of `hop`: `other` has another address, and the two
+ * are not link-local addresses of other hosts on two wires. */
+static gboolean is_comparable(const IbhProbeHop *hop, const IbhProbeHop *other)
+{
+    if (ibh_ip_equal(&other->ip, &hop->ip))
+        return FALSE;
+    return other->is_own || other->link == hop->link || !ibh_ip_is_link_local(&other->ip) ||
+           !ibh_ip_is_link_local(&hop->ip);
+}
+
+/* TRUE if the hardware address claims the hop's IP address, and each of these claims may be that of a proxy. */
+static gboolean may_stand_in(const IbhProbe *probe, const IbhProbeHop *of, const IbhLladdr *lladdr)
 {
     gboolean claims = FALSE;
 
-    IBH_EACH_WIRE (hop, probe, ip) {
+    IBH_EACH_SAME (hop, probe, of) {
         const IbhProbeClaim *claim = ibh_hop_claim(hop, lladdr);
 
         if (claim && !claim->proxy)
@@ -69,26 +75,26 @@ static guint set_stand_ins_apart(const IbhProbe *probe, const IbhProbeHop *hop, 
 
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const IbhProbeHop *other = hop_to_compare(probe, hop, value);
-        const guint n_theirs = other ? ibh_probe_list_hosts(probe, other, theirs) : 0,
-                    shared = count_shared(mine, n, theirs, n_theirs);
-        const gboolean differ = shared == 1 && n_theirs > 1;
+        for (const IbhProbeHop *other = value; other; other = next_of_another_host(other)) {
+            const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs);
+            const gboolean differ = n_theirs > 1 && count_shared(mine, n, theirs, n_theirs) == 1;
 
-        if (!other || !(other->is_own || differ))
-            continue;
-        for (guint i = 0; i < n; i++)
-            signs[i] += !may_stand_in(probe, &other->ip, &mine[i]) ? 0 : other->is_own ? 2 : 1;
+            if (!is_comparable(hop, other) || !(other->is_own || differ))
+                continue;
+            for (guint i = 0; i < n; i++)
+                signs[i] += !may_stand_in(probe, other, &mine[i]) ? 0 : other->is_own ? 2 : 1;
+        }
     }
     for (guint i = 0; i < n; i++) {
-        stands_in[i] = signs[i] > 1 && may_stand_in(probe, &hop->ip, &mine[i]);
+        stands_in[i] = signs[i] > 1 && may_stand_in(probe, hop, &mine[i]);
         n_stand_ins += stands_in[i] ? 1 : 0;
     }
     for (guint i = 0; i < n; i++) {
         stands_in[i] &= n_stand_ins < n;
-        IBH_EACH_WIRE (wire, probe, &hop->ip) {
-            IbhProbeClaim *claim = ibh_hop_claim(wire, &mine[i]);
+        IBH_EACH_SAME (same, probe, hop) {
+            IbhProbeClaim *claim = ibh_hop_claim(same, &mine[i]);
 
-            if (claim && (wire == hop || !ibh_ip_is_link_local(&hop->ip)))
+            if (claim)
                 claim->stands_in = stands_in[i];
         }
         if (!stands_in[i]) {
@@ -125,35 +131,29 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
         return IBH_PEER_PROXY;
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const IbhProbeHop *other = hop_to_compare(probe, hop, value);
-        const guint n_claimants = other ? ibh_probe_list_hosts(probe, other, theirs) : 0,
-                    n_theirs = n_claimants - count_shared(mine + n, n_all - n, theirs, n_claimants),
-                    shared = count_shared(mine, n, theirs, n_claimants);
+        for (const IbhProbeHop *other = value; other; other = next_of_another_host(other)) {
+            const guint n_claimants = ibh_probe_list_hosts(probe, other, theirs),
+                        n_theirs = n_claimants - count_shared(mine + n, n_all - n, theirs, n_claimants),
+                        shared = count_shared(mine, n, theirs, n_claimants);
 
-        if (!other || other->is_own || !n_theirs)
-            continue;
-        is_compared = TRUE;
-        claim_together |= shared > 1;
-        /* one of `mine` is the only claimant of the other address, as with hosts that share virtual addresses */
-        claims_alone |= shared == 1 && n_theirs == 1;
+            if (!is_comparable(hop, other) || other->is_own || !n_theirs)
+                continue;
+            is_compared = TRUE;
+            claim_together |= shared > 1;
+            /* one of `mine` is the only claimant of the other address, as with hosts that share virtual addresses */
+            claims_alone |= shared == 1 && n_theirs == 1;
+        }
     }
     if (claim_together && !claims_alone)
         return IBH_PEER_FLUX;
     return is_compared && !claim_together ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-/* Returns the hop in which find_rivals() keeps its result for the pair's next hop: the first hop with this address or,
- * for a link-local address, the next hop itself. */
-static IbhProbeHop *hop_with_rivals(const IbhProbePair *pair)
-{
-    return ibh_ip_is_link_local(&pair->hop->ip) ? pair->hop : g_hash_table_lookup(pair->probe->hops, &pair->hop->ip);
-}
-
 /* Returns what compare_claims() says of the next hop's address; IBH_CAUSE_NONE if the next hop is unknown. All pairs
- * with the same hop_with_rivals() share one comparison. */
+ * with the same ibh_probe_first_hop() share one comparison. */
 static IbhCause find_rivals(const IbhProbePair *pair)
 {
-    IbhProbeHop *first = pair->hop ? hop_with_rivals(pair) : NULL;
+    IbhProbeHop *first = pair->hop ? ibh_probe_first_hop(pair->probe, pair->hop) : NULL;
 
     if (!first)
         return IBH_CAUSE_NONE;
@@ -509,7 +509,7 @@ void ibh_probe_judge(IbhProbe *probe)
     IBH_EACH_PAIR (pair, probe) {
         sum_up(pair);
         if (pair->hop)
-            hop_with_rivals(pair)->is_compared = FALSE; /* forget the result of an earlier call */
+            ibh_probe_first_hop(probe, pair->hop)->is_compared = FALSE; /* forget the result of an earlier call */
     }
     ibh_probe_believe_routers(probe); /* may add claims, which the functions below compare */
     IBH_EACH_PAIR (pair, probe) {

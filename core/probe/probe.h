@@ -270,6 +270,10 @@ struct IbhProbe {
 #define IBH_EACH_SOURCE(x, probe) IBH_EACH (const IbhProbeSource, x, (probe)->sources)
 /* For each IbhProbeHop that has this address. */
 #define IBH_EACH_WIRE(x, probe, ip) for (IbhProbeHop *x = g_hash_table_lookup((probe)->hops, ip); x; x = x->next)
+/* For each IbhProbeHop whose address the same host should have: each hop with the address of `of`. But a link-local
+ * address (169.254/16, fe80::/10) may belong to a different host on each wire, so then only `of`. */
+#define IBH_EACH_SAME(x, probe, of)                                                                                    \
+    for (IbhProbeHop *x = ibh_probe_first_hop(probe, of); x; x = ibh_ip_is_link_local(&x->ip) ? NULL : x->next)
 /* For each claim of the hop's address. */
 #define IBH_EACH_CLAIM(x, hop) for (IbhProbeClaim *x = (hop)->claims; x < (hop)->claims + (hop)->n_claims; x++)
 
@@ -471,11 +475,11 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 /* Sets the causes of all pairs, and the findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has the cause */
-/* Lists the hardware addresses that claim the hop's IP address, on the wire of any rail, and returns how many it lists.
- * But a link-local address (169.254/16, fe80::/10) may belong to a different router on each wire, so for such an
- * address, only claims on the hop's own wire count. Leaves out hardware addresses whose claims do not prove that one
- * more host has the IP address: those of virtual routers from which no replies to echoes came, and in IPv6, those of
- * proxies and anycast hosts. */
+/* Returns the first of the hops that IBH_EACH_SAME() visits. */
+IbhProbeHop *ibh_probe_first_hop(const IbhProbe *probe, const IbhProbeHop *of);
+/* Lists the hardware addresses that claim the hop's IP address (IBH_EACH_SAME()), and returns how many it lists. Leaves
+ * out hardware addresses whose claims do not prove that one more host has the IP address: those of virtual routers from
+ * which no replies to echoes came, and in IPv6, those of proxies and anycast hosts. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhProbeHop *of, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */

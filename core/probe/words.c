@@ -76,7 +76,7 @@ static char *name_hosts(const IbhProbe *probe, const IbhProbeHop *of, gboolean s
         const IbhLink *only = NULL;
         guint heard = 0, rails = 0;
 
-        IBH_EACH_WIRE (hop, probe, &of->ip) {
+        IBH_EACH_SAME (hop, probe, of) {
             const IbhProbeClaim *claim = ibh_hop_claim(hop, &hosts[i]);
 
             rails += hop->n_claims ? 1 : 0;

@@ -493,12 +493,12 @@ static void test_flux_of_two_answers(void **state)
     check_verdict(&world, "warning peer-flux", 4);
 }
 
+#define LINK_LOCAL IB0 IB1 "ip address add 169.254.1.1/16 dev ib0\nip address add 169.254.1.2/16 dev ib1\n"
+
 /* Two cables to a host that mixes its NICs, with link-local addresses: each NIC of that host answers for the addresses
  * of both NICs on its cable. What is heard on one cable proves nothing about the addresses on the other. */
 static void test_flux_on_each_of_two_wires(void **state)
 {
-    static const char LINK_LOCAL[] =
-        IB0 IB1 "ip address add 169.254.1.1/16 dev ib0\nip address add 169.254.1.2/16 dev ib1\n";
     g_auto(World) world = look_well(LINK_LOCAL, "--probe 169.254.2.1 169.254.2.2 169.254.3.1 169.254.3.2");
 
     (void)state;
@@ -512,6 +512,25 @@ static void test_flux_on_each_of_two_wires(void **state)
     }
     check_verdict(&world, "warning peer-flux", 4);
     check_message(&world, 0, "several NICs of that host answer for each address");
+}
+
+/* A router with proxy ARP has both wires, and answers on the other wire, too, for the link-local address that two hosts
+ * have here: only the two hosts are named. */
+static void test_proxy_on_each_of_two_wires(void **state)
+{
+    g_auto(World) world = look_well(LINK_LOCAL, "--probe 169.254.2.1 169.254.2.2");
+
+    (void)state;
+    for (guint i = 0; i < 4; i++)
+        pair_at(&world, i)->hop->n_claims = 0;
+    answer_arp(&world, 2, "169.254.2.1", "169.254.1.1", 16);
+    answer_arp(&world, 2, "169.254.2.1", "169.254.1.1", 17);
+    answer_arp(&world, 2, "169.254.2.2", "169.254.1.1", 18);
+    for (int ifindex = 2; ifindex < 4; ifindex++)
+        answer_arp(&world, ifindex, "169.254.2.1", ifindex == 2 ? "169.254.1.1" : "169.254.1.2", 99);
+    answer_arp(&world, 2, "169.254.1.2", "169.254.1.1", 99);
+    check_verdict(&world, "ib1 warning proxy-arp, error duplicate-address", 1);
+    check_message(&world, 1, "169.254.2.1: 02:00:00:00:00:10, 02:00:00:00:00:11 claim the address");
 }
 
 /* A router with proxy ARP answers for all peers: it is told by its hardware address, and no peer is accused. Who has a
@@ -950,6 +969,7 @@ int main(void)
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
         cmocka_unit_test(test_flux_on_each_of_two_wires),
+        cmocka_unit_test(test_proxy_on_each_of_two_wires),
         cmocka_unit_test(test_proxy_for_peers),
         cmocka_unit_test(test_two_hosts_beside_a_proxy),
         cmocka_unit_test(test_proxy_for_all),
