@@ -91,7 +91,7 @@ static void judge_wire(IbhSubject *about)
     ibh_subject_ask(about, IBH_OF_WRITTEN_NEIGHBOURS);
 }
 
-/* Asks the rows about a rail, beginning with those that compare the rail with each other NIC. */
+/* Asks the rows about a rail, beginning with those that compare the rail with every other NIC. */
 static void judge_rail(IbhSubject *about)
 {
     IBH_EACH_POINTER (const IbhNic, other, about->check->rails->nics) {

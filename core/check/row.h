@@ -61,8 +61,8 @@ typedef struct {
     const char *remedy; /* "$ COMMAND": a fix; any other text: advice (IbhFinding); NULL (only IBH_NOT_ASKED): none */
     const char *owner;  /* findings with the same code and owner are merged; "": all NICs share one finding; NULL: no
                            merging, except of RDMA findings with equal messages */
-    const char *says; /* a text for each NIC of the finding (IbhFinding.says), in which {text} stands for `text`, filled
-                         in; NULL: the finding's message is enough */
+    const char *says;   /* a text for each NIC of the finding (IbhFinding.says), in which {text} stands for this
+                           row's `text`, with its words filled in; NULL: the finding's message is enough */
 } IbhRow;
 
 /* Returns the first row of ibh_rows with this code, or NULL. The codes of RDMA findings are in ibh_fabric_rows. */
@@ -109,6 +109,6 @@ struct IbhSubject {
  * `words`. */
 G_GNUC_PRINTF(2, 3)
 void ibh_subject_say(IbhSubject *about, const char *format, ...);
-/* Asks all rows of a scope. For each row whose predicate is TRUE, adds a finding, or adds to a finding with which it is
- * merged. Returns the last of these findings, or NULL if there is none. */
+/* Asks all rows of a scope. For each row whose predicate is TRUE, adds a finding, or adds the subject's NICs to the
+ * finding with which the row's finding is merged. Returns the last of these findings, or NULL if there is none. */
 IbhFinding *ibh_subject_ask(IbhSubject *about, int scope);

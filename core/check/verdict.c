@@ -95,14 +95,15 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
     const guint n_findings = check->findings->len;
     IbhFinding *finding;
 
-    /* Without an owner, `why` is "". There may still be a rule that decides (got.rule): such a rule leads to a route of
-     * ours, for example that of main=spread, or has the priority IBH_PRIORITY_MAIN or a higher number and refuses the
-     * packet. */
+    /* Without an owner, `why` is "". Then no rule decides; or a rule with the priority IBH_PRIORITY_MAIN or a higher
+     * number refuses the packet, so main has no route; or a rule leads to a route of ours, for example that of
+     * main=spread. */
     finding = ibh_check_add_finding(check, NULL, choose_code(check, question), owner, choose_remedy(check, question),
                                     "%s: %s", what,
-                                    why[0]               ? why
-                                    : question->got.rule ? "the main table has no route there"
-                                                         : "no rule leads there");
+                                    why[0]                  ? why
+                                    : !question->got.rule   ? "no rule leads there"
+                                    : question->got.refused ? "the main table has no route there"
+                                                            : "a route of ib-hook leads there");
     /* If there is no new finding, another owner has this one already, because both owners have the same text, such as
      * the same rule in both families. The other owner's packet is at least as bad, so severity and fix stay. */
     if (check->findings->len == n_findings)

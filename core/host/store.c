@@ -100,9 +100,9 @@ static gboolean is_temporary(const GError *error)
     return FALSE;
 }
 
-/* Returns NULL if a later run must try again: the file cannot be read now, or make_end() returns NULL, as it does
- * before /var is mounted. Returns an empty text if there is nothing to wait for: for example, the file is missing,
- * truncated, not trusted, or from another machine. */
+/* Returns NULL if the file was not read, so that later runs try again: the file cannot be read now, or make_end()
+ * returns NULL, for a moment (before /var is mounted) or for good (in another network namespace). Returns an empty text
+ * if another try would not help: for example, the file is missing, truncated, not trusted, or from another machine. */
 static GString *read_rails(void)
 {
     g_autofree char *end = make_end();

@@ -38,10 +38,11 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
 /* TRUE if peers reach other IPv4 addresses of this host only because the rail answers ARP for them:
  * - A local prefix (AnyIP) overlaps a subnet of the rail.
  * - Or the subnet of an address on another NIC overlaps a subnet of the rail, and neither that NIC nor a rail with the
- *   same address answers for the address. A NIC that is not programmed (ibh_nic_is_programmed()) does not answer if it
- *   is lo, a dummy, a tunnel or a bridge, or if it has a strict rp_filter, which drops even the ARP requests.
- * But FALSE if the administrator's arp_ignore already keeps the rail from answering for other NICs: then arp_filter
- * would gain nothing and, until the rules are in place, would stop even answers for the rail's own addresses. */
+ *   same address answers for the address. A NIC that is not programmed (ibh_nic_is_programmed()) counts as not
+ * answering if peers cannot ask it, because it is lo, a dummy, a tunnel or a bridge (whose ports are usually guests),
+ * or if it has a strict rp_filter, which drops even the ARP requests. But FALSE if the administrator's arp_ignore
+ * already keeps the rail from answering for other NICs: then arp_filter would gain nothing and, until the rules are in
+ * place, would stop even answers for the rail's own addresses. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);

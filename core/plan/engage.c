@@ -57,8 +57,9 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
  * - an advertised address, unless `advertised`;
  * - an address outside 169.254/16 with the scope link;
  * - an address in 169.254/16, if the NIC also serves an IPv4 address outside: then 169.254/16 is usually the network of
- *   a cloud's metadata service, which this host has to reach through one certain NIC. (NICs without other IPv4
- *   addresses form a small cluster, and can be rails.) */
+ *   a cloud's metadata service, which this host has to reach through one certain NIC (NICs without other IPv4
+ *   addresses form a small cluster, and can be rails);
+ * - a global IPv6 address whose peer has an fe80:: address. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || !address->subnet.length ||
@@ -71,7 +72,7 @@ static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const Ib
         if (other->local.family == AF_INET && !ibh_ip_is_link_local(&other->local))
             return FALSE;
     }
-    return address->local.family == AF_INET; /* FALSE for a global IPv6 address whose peer has an fe80:: address */
+    return address->local.family == AF_INET;
 }
 
 /* TRUE if `lower` is the parent of `link` (IbhLink.parent), the parent's parent, and so on, up to STACK_DEPTH links

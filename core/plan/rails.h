@@ -127,7 +127,7 @@ guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D
 gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */
 const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);            /* NULL if the snapshot lacks the link */
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* by T or D; NULL if no NIC has it */
-/* Returns the rail that serves this address; if several rails do, the rail of the lowest rank; NULL if no rail does. */
+/* Returns the rail that serves this address; if several rails do, the first of them by rank; NULL if no rail does. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* TRUE if an engaged NIC serves this address: then a rule for the address proves nothing about another NIC that has the
  * address. */

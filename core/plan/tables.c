@@ -123,7 +123,7 @@ static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
     /* Our routes. D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two
-     * NICs have routes in one table, the NIC of lower rank keeps the table. */
+     * NICs have routes in one table, the NIC that comes first (IbhNic.rank) keeps the table. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
             if (nic->kept != kept || route->ifindex != nic->link->ifindex || !ibh_route_is_ours(route))

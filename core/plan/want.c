@@ -240,7 +240,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
             continue;
         g_ptr_array_add(nic->programmed, address);
         has_programmed = TRUE;
-        /* If several rails have the address, the rail of the lowest rank gets the rules; if a rail has the address
+        /* If several rails have the address, the first of them by rank gets the rules; if a rail has the address
          * several times, it gets the rules once. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;

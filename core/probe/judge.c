@@ -32,8 +32,9 @@ static const IbhProbeHop *next_of_another_host(const IbhProbeHop *hop)
     return ibh_ip_is_link_local(&hop->ip) ? hop->next : NULL;
 }
 
-/* TRUE if the claims of `other` tell something about the claimants of `hop`: `other` has another address, and the two
- * are not link-local addresses of other hosts on two wires. */
+/* TRUE if the claims of `other` tell something about the claimants of `hop`. FALSE if both hops have the same address.
+ * Also FALSE if both addresses are link-local and on different wires, unless the address of `other` is this host's own:
+ * unrelated hosts may have them. */
 static gboolean is_comparable(const IbhProbeHop *hop, const IbhProbeHop *other)
 {
     if (ibh_ip_equal(&other->ip, &hop->ip))

@@ -25,9 +25,9 @@ typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 /* Counts the pairs of a peer or of a rail. If a pair has the cause, but not in the words of the Charge below, it counts
  * as a pair without the cause. */
 typedef struct {
-    guint has;           /* how many have the cause */
-    guint could;         /* how many could have the cause; see could_have() */
-    guint could_and_has; /* how many of those that could have the cause have it */
+    guint has;                 /* how many have the cause */
+    guint witnesses;           /* how many are witnesses (is_witness()) */
+    guint witnesses_that_have; /* how many witnesses have the cause */
 } Count;
 
 /* A cause, and the pairs that have this cause in the same words. */
@@ -39,9 +39,10 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-/* FALSE if this host is to blame for what the pair lost, or if another finding explains the loss: then a cause on the
- * way or at the peer would not show. In both cases, the place is IBH_AT_HOME (see the row of IBH_LOSS_TOLD). */
-static gboolean could_have(const IbhProbePair *pair)
+/* TRUE if a cause on the way or at the peer would show in this pair. FALSE if this host is to blame for what the pair
+ * lost, or if another finding explains the loss. In both cases, the place is IBH_AT_HOME (see the row of
+ * IBH_LOSS_TOLD). */
+static gboolean is_witness(const IbhProbePair *pair)
 {
     const IbhCause loss = pair->causes[0];
 
@@ -57,8 +58,8 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
 /* Decides who is to blame for the cause that this pair has. The place in the row of the cause may tell. If the place is
  * IBH_AT_EITHER, the peer is to blame under three conditions:
  * - At least two pairs of the peer have the cause.
- * - At least one pair of the peer could have the cause (could_have()).
- * - All pairs of the peer that could have the cause have it.
+ * - At least one pair of the peer is a witness (is_witness()).
+ * - All witnesses of the peer have the cause.
  * If the peer is not to blame, the rail is, under the same conditions for its pairs; else the single pair is. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
@@ -67,7 +68,7 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
         const Count *count = find_count(charge, pair, share);
 
-        if (count->has > 1 && count->could && count->could_and_has == count->could)
+        if (count->has > 1 && count->witnesses && count->witnesses_that_have == count->witnesses)
             return share;
     }
     return OF_PAIRS;
@@ -197,7 +198,7 @@ static void report_charge(Charge *charge, const char *const *whys)
 
     g_ptr_array_set_size(charge->pairs, 0);
     for (guint i = 0; i < probe->peers->len + probe->nics->len; i++)
-        charge->counts[i].has = charge->counts[i].could_and_has = 0;
+        charge->counts[i].has = charge->counts[i].witnesses_that_have = 0;
     for (guint i = 0; i < probe->pairs->len; i++) {
         IbhProbePair *pair = ibh_probe_pair(probe, i);
 
@@ -208,7 +209,7 @@ static void report_charge(Charge *charge, const char *const *whys)
             Count *count = find_count(charge, pair, share);
 
             count->has++;
-            count->could_and_has += could_have(pair) ? 1 : 0;
+            count->witnesses_that_have += is_witness(pair) ? 1 : 0;
         }
     }
     for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
@@ -224,10 +225,10 @@ void ibh_probe_report_causes(IbhProbe *probe)
     g_autoptr(GPtrArray) pairs = g_ptr_array_new();
     Charge charge = {.probe = probe, .counts = counts, .pairs = pairs};
 
-    /* a pair's loss alone tells whether the pair could have a cause, so `could` is the same for all causes */
+    /* a pair's loss alone tells whether the pair is a witness, so the witnesses are the same for all causes */
     IBH_EACH_PAIR (pair, probe) {
-        for (Share share = OF_PEERS; could_have(pair) && share < OF_PAIRS; share++)
-            find_count(&charge, pair, share)->could++;
+        for (Share share = OF_PEERS; is_witness(pair) && share < OF_PAIRS; share++)
+            find_count(&charge, pair, share)->witnesses++;
     }
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
         g_autoptr(GPtrArray) distinct_whys = g_ptr_array_new();

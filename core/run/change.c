@@ -181,9 +181,10 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     IbhOutcome *outcome;
     sigset_t blocked, mask_before;
 
-    /* Block signals for the few milliseconds of a change, so that the change is completed even if a terminal is closed
-     * or a service is stopped meanwhile. But the alarm of a hook's time limit may end even a change, because the hook
-     * must not keep its caller waiting for longer than this limit. */
+    /* Block signals during a change, which takes milliseconds (50 more if it waits for peers to switch), so that the
+     * change is completed even if a terminal is closed or a service is stopped meanwhile. But the alarm of a hook's
+     * time limit may end even a change, because the hook must not keep its caller waiting for longer than this limit.
+     */
     sigfillset(&blocked);
     if (run->is_event)
         sigdelset(&blocked, SIGALRM);
