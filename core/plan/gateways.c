@@ -207,7 +207,7 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
 
 /* A sibling is another NIC that is a rail or held. Its subnet may lie inside a remote= of this NIC. Our rules for
  * remote= look main up first for longer prefixes, and would find main's route to that subnet. So T gets a route to the
- * subnet, too, except in two cases:
+ * subnet, too, and thereby a pair (want.c), whose rules come before those for the remote=. Except in two cases:
  * - The sibling is down: then main has no route to the subnet.
  * - The sibling's address is in a subnet of this NIC: then both NICs are on one wire, and main decides.
  * T takes only a sibling's oldest advertised subnets (LEARNED_MAX), so that hosts on the wire cannot add many. */

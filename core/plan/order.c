@@ -111,9 +111,10 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 /* Finds the tables that table= takes from one NIC and gives to another. Such a table has one of two signs:
  * - an old route of one NIC, and a new rule or route of the other: a new rule would lead to the old route;
  * - an old rule of one NIC, and a new route of the other: the new route would catch the old rule's packets.
- * An old rule and a new rule are no sign, because they also occur without table=: if an address has moved from one NIC
- * to another, its old rule counts as a rule of the new NIC, but still leads to the old NIC's table. An old rule without
- * an owner is no sign either, because this host sends no packets that the rule matches. */
+ * An old rule of one NIC and a new rule of the other are no sign, because they also occur without table=: if an address
+ * has moved from one NIC to another, its old rule counts as a rule of the new NIC, but still leads to the old NIC's
+ * table, to which the old NIC may get a new rule for another address. An old rule without an owner is no sign either,
+ * because this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {

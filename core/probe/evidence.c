@@ -178,7 +178,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
     /* Large echoes and IBH_PROBE_FREE, which are sent in a later step, are noted above. Any other echo that leaves in a
-     * later step may leave only because --probe asked for the hardware address, so it does not count. */
+     * later step perhaps leaves only because --probe asked for the hardware address, so it does not count. */
     if (pair->step > IBH_STEP_ECHOES)
         return;
     pair->left = TRUE;
@@ -195,7 +195,8 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 /* TRUE if the quote in an ICMP error is the beginning of an echo of this pair, and long enough to prove it. */
 static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize length)
 {
-    /* the quote may end before the echo's number, but the ICMP sequence number tells the low 16 bits of the number */
+    /* hear_error() has checked that the quote has the 8 bytes of QUOTE. The quote may end before the echo's number, but
+     * the ICMP sequence number tells the low 16 bits of the number. */
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
     const guint numbers[] = {low, IBH_PROBE_SIZED | low, IBH_PROBE_FREE};
     const gboolean six = ibh_probe_is_ipv6(pair);

@@ -436,10 +436,10 @@ static IbhCause find_back(const IbhProbePair *pair)
         return IBH_CAUSE_NONE;
     if (pair->is_translated) /* without replies, the finding about the loss is enough */
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
-    /* if this host dropped replies, the finding about the loss is enough */
+    /* Replies came in through another NIC. If this host dropped them there, the finding about the loss tells that. */
     if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
-        /* IPoIB does not tell the sender: then assume that a peer in our subnet replied itself, and a distant peer
-         * through a router. */
+        /* IPoIB does not tell the sender: then assume that a peer in our subnet replied itself, and that the replies of
+         * a distant peer came through another router than the next hop. */
         const gboolean is_from_neighbour = pair->strayed.len ? hop && ibh_hop_has(hop, &pair->strayed) : pair->on_link;
 
         return is_from_neighbour ? IBH_BACK_ENTRY : IBH_BACK_OTHER;

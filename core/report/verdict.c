@@ -32,9 +32,10 @@ static const char *find_cause(const char *said)
     return at;
 }
 
-/* Returns which NICs have the problem, and what the problem is:
+/* Returns which NICs have the problem, and what the problem is. If packets of some of these NICs go astray, names only
+ * these NICs:
  * - If packets of several NICs go astray: "ib0 and ib1 use the wrong NIC".
- * - If one NIC has the problem, and the finding has a text for this NIC, "CONSEQUENCE: CAUSE": the consequence.
+ * - If one NIC is named, and the finding has a text for this NIC, "CONSEQUENCE: CAUSE": the consequence.
  * - In all other cases: the finding's message.
  * In the first two cases, the cause follows with `whole`; without `whole`, it is left out, because the NIC's row has
  * the cause, too. */
@@ -44,7 +45,7 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     g_autofree char *names = NULL;
     const char *said, *cause;
 
-    /* `hit`: the NICs for which the finding is more than a note. */
+    /* `hit`: the NICs to name. For these, the finding is more than a note. */
     IBH_EACH_POINTER (char, iface, finding->astray->len ? finding->astray : finding->ifaces) {
         if (ibh_finding_severity_for(finding, iface) != IBH_INFO)
             g_ptr_array_add(hit, iface);

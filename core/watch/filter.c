@@ -170,7 +170,8 @@ static void add_hosts(GArray *code, const IbhFocus *focus, int family)
  * - default routes;
  * - on-link routes whose RTA_OIF is a candidate;
  * - routes to the candidates' subnets through any NIC;
- * - some routes to parts of these subnets, and some whose prefix contains a single host (add_hosts()). */
+ * - some routes to parts of these subnets, and some whose prefix contains one of the single hosts (/32, /128) in
+ *   focus->subnets (add_hosts()). */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
@@ -189,8 +190,8 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
     add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
     add_guard(code, RTA_OIF, TRUE, by_nic->len);
     g_array_append_vals(code, by_nic->data, by_nic->len);
-    /* Two kinds of routes pass if they lead to a part of a subnet, or if their prefix contains a single host. So store
-     * whether this route is of one of these kinds:
+    /* Two kinds of routes pass if they lead to a part of a subnet in focus->subnets, or if their prefix contains one of
+     * the single hosts there. So store whether this route is of one of these kinds:
      * - The route replaces another route. The kernel reports only the new route, and the old route may have gone
      *   through our NIC.
      * - The route has no RTA_OIF, so it may be a multipath route or have a nexthop object, and go through our NIC. */

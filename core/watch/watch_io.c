@@ -137,8 +137,8 @@ static gboolean leaves_alone(gconstpointer data, const IbhUnit *unit)
 /* Notes a change of this run. Warns if another program undoes our changes again and again. */
 static void on_change(Watch *watch, const IbhOp *op)
 {
-    /* If `op` puts a rule or route back, somebody had deleted it. If the NIC's link or addresses changed, that may have
-     * been a hook of ours, rightly at that moment. So then the deletion does not count as a fight. */
+    /* If `op` puts a rule or route back, somebody had deleted it. If the NIC's link or addresses changed, a hook of
+     * ours may have deleted it, rightly at that moment: then the deletion does not count as a fight. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->look_began);
     const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
