@@ -33,6 +33,7 @@ FILES = {
     "/run/ib-hook/*.lock": "one at a time per network namespace",
     "/run/ib-hook/*.state": "holds; sysctls as they were",
     "/run/ib-hook/*.new": "the state, written atomically",
+    "/run/ib-hook/number-*": "whether an ended namespace had our number: then its files go",
 }
 
 
