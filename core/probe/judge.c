@@ -26,21 +26,33 @@ static guint count_shared(const IbhLladdr *ones, guint n, const IbhLladdr *other
     return shared;
 }
 
-/* Returns the next hop with the same address that may be another host (IBH_EACH_SAME()); NULL if there is none. */
-static const IbhProbeHop *next_of_another_host(const IbhProbeHop *hop)
+/* Returns the hops (const IbhProbeHop *) whose claims tell something about the claimants of `hop`: all hops with other
+ * addresses; of the hops that IBH_EACH_SAME() visits together, only the first. If `hop` and another hop have link-local
+ * addresses on different wires, the other hop does not count unless its address is this host's own: unrelated hosts may
+ * have these addresses. The caller frees the array. */
+static GPtrArray *find_comparable(const IbhProbe *probe, const IbhProbeHop *hop)
 {
-    return ibh_ip_is_link_local(&hop->ip) ? hop->next : NULL;
-}
+    const gboolean is_link_local = ibh_ip_is_link_local(&hop->ip);
+    GPtrArray *comparable = g_ptr_array_new();
+    GHashTableIter iter;
+    gpointer value;
 
-/* TRUE if the claims of `other` tell something about the claimants of `hop`. FALSE if both hops have the same address.
- * Also FALSE if both addresses are link-local and on different wires, unless the address of `other` is this host's own:
- * unrelated hosts may have them. */
-static gboolean is_comparable(const IbhProbeHop *hop, const IbhProbeHop *other)
-{
-    if (ibh_ip_equal(&other->ip, &hop->ip))
-        return FALSE;
-    return other->is_own || other->link == hop->link || !ibh_ip_is_link_local(&other->ip) ||
-           !ibh_ip_is_link_local(&hop->ip);
+    g_hash_table_iter_init(&iter, probe->hops);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        IbhProbeHop *other = value;
+
+        if (ibh_ip_equal(&other->ip, &hop->ip))
+            continue;
+        if (!ibh_ip_is_link_local(&other->ip)) {
+            g_ptr_array_add(comparable, other);
+            continue;
+        }
+        for (; other; other = other->next) {
+            if (!is_link_local || other->is_own || other->link == hop->link)
+                g_ptr_array_add(comparable, other);
+        }
+    }
+    return comparable;
 }
 
 /* TRUE if the hardware address claims the hop's IP address, and each of these claims may be that of a proxy. */
@@ -66,25 +78,21 @@ static gboolean may_stand_in(const IbhProbe *probe, const IbhProbeHop *of, const
  *   address is not enough: a second host may have both addresses of a peer with two NICs, but hardly three addresses.
  * A stand-in only answers, as a proxy does (may_stand_in()): an address that a claimant also claims unasked does not
  * count, and whoever claims the hop's address unasked is no stand-in. If all claimants would be stand-ins, none is. */
-static guint set_stand_ins_apart(const IbhProbe *probe, const IbhProbeHop *hop, IbhLladdr *mine, guint n)
+static guint set_stand_ins_apart(const IbhProbe *probe, const IbhProbeHop *hop, const GPtrArray *comparable,
+                                 IbhLladdr *mine, guint n)
 {
     gboolean stands_in[IBH_PROBE_HOSTS] = {FALSE};
     IbhLladdr theirs[IBH_PROBE_HOSTS];
     guint signs[IBH_PROBE_HOSTS] = {0}, n_stand_ins = 0, stay = 0;
-    GHashTableIter iter;
-    gpointer value;
 
-    g_hash_table_iter_init(&iter, probe->hops);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        for (const IbhProbeHop *other = value; other; other = next_of_another_host(other)) {
-            const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs);
-            const gboolean differ = n_theirs > 1 && count_shared(mine, n, theirs, n_theirs) == 1;
+    IBH_EACH_POINTER (const IbhProbeHop, other, comparable) {
+        const guint n_theirs = ibh_probe_list_hosts(probe, other, theirs);
+        const gboolean differ = n_theirs > 1 && count_shared(mine, n, theirs, n_theirs) == 1;
 
-            if (!is_comparable(hop, other) || !(other->is_own || differ))
-                continue;
-            for (guint i = 0; i < n; i++)
-                signs[i] += !may_stand_in(probe, other, &mine[i]) ? 0 : other->is_own ? 2 : 1;
-        }
+        if (!other->is_own && !differ)
+            continue;
+        for (guint i = 0; i < n; i++)
+            signs[i] += !may_stand_in(probe, other, &mine[i]) ? 0 : other->is_own ? 2 : 1;
     }
     for (guint i = 0; i < n; i++) {
         stands_in[i] = signs[i] > 1 && may_stand_in(probe, hop, &mine[i]);
@@ -120,30 +128,27 @@ static IbhCause compare_claims(const IbhProbe *probe, const IbhProbeHop *hop)
 {
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
     const guint n_all = ibh_probe_list_hosts(probe, hop, mine);
+    g_autoptr(GPtrArray) comparable = NULL;
     guint n;
     gboolean is_compared = FALSE, claim_together = FALSE, claims_alone = FALSE;
-    GHashTableIter iter;
-    gpointer value;
 
     if (n_all < 2)
         return IBH_CAUSE_NONE;
-    n = set_stand_ins_apart(probe, hop, mine, n_all);
+    comparable = find_comparable(probe, hop);
+    n = set_stand_ins_apart(probe, hop, comparable, mine, n_all);
     if (n < 2)
         return IBH_PEER_PROXY;
-    g_hash_table_iter_init(&iter, probe->hops);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        for (const IbhProbeHop *other = value; other; other = next_of_another_host(other)) {
-            const guint n_claimants = ibh_probe_list_hosts(probe, other, theirs),
-                        n_theirs = n_claimants - count_shared(mine + n, n_all - n, theirs, n_claimants),
-                        shared = count_shared(mine, n, theirs, n_claimants);
+    IBH_EACH_POINTER (const IbhProbeHop, other, comparable) {
+        const guint n_claimants = ibh_probe_list_hosts(probe, other, theirs),
+                    n_theirs = n_claimants - count_shared(mine + n, n_all - n, theirs, n_claimants),
+                    shared = count_shared(mine, n, theirs, n_claimants);
 
-            if (!is_comparable(hop, other) || other->is_own || !n_theirs)
-                continue;
-            is_compared = TRUE;
-            claim_together |= shared > 1;
-            /* one of `mine` is the only claimant of the other address, as with hosts that share virtual addresses */
-            claims_alone |= shared == 1 && n_theirs == 1;
-        }
+        if (other->is_own || !n_theirs)
+            continue;
+        is_compared = TRUE;
+        claim_together |= shared > 1;
+        /* one of `mine` is the only claimant of the other address, as with hosts that share virtual addresses */
+        claims_alone |= shared == 1 && n_theirs == 1;
     }
     if (claim_together && !claims_alone)
         return IBH_PEER_FLUX;
