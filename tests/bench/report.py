@@ -117,7 +117,7 @@ def time_rows(r):
     yield row("idle event, against `ip rule show`", None, nothing / r.rounds("nothing", "rules"))
     version = r.rounds("none", "version")
     yield row("hook in a namespace without candidates, against `ip -V`", None, r.rounds("none", "hook") / version)
-    yield row("event that is not wanted, against `ip -V`", None, r.rounds("none", "unwanted") / version)
+    yield row("event that a hook ignores, against `ip -V`", None, r.rounds("none", "unwanted") / version)
 
 
 def counted_rows(programs, nothing):
@@ -151,14 +151,14 @@ def scale_rows(r):
         yield row(f"{rails} from nothing, against `ip -batch`", None, cost[n] / batch[n])
     whole, rival = r.rounds("scale", "hook256"), batch[256] + r.rounds("scale", "sysctl256")
     yield row("256 rails with their sysctls, against `ip -batch` and `sysctl -p`", None, whole / rival)
-    linear = "linear: a rail's cost from 64 to 256, against from 8 to 64"
+    linear = "linear: the cost of a rail between 64 and 256 rails, against between 8 and 64"
     for figure, seconds, target in ((linear, cost, 1.2), ("the same of `ip -batch`", batch, None)):
         per_rail = (seconds[256] - seconds[64]) / 192 / ((seconds[64] - seconds[8]) / 56)
         yield row(figure, target, per_rail)
     one, each, unwanted = (r.rounds("together", label) for label in ("one", "each", "unwanted"))
     yield row("64 hooks at once for 64 rails", 0.3, each, " s")
-    yield row("the same, against one run", None, each / one)
-    yield row("64 hooks at once that look at nothing, against one run", None, unwanted / one)
+    yield row("the same, against one hook for all 64 rails", None, each / one)
+    yield row("64 hooks at once that ignore their event, against one hook for 64 rails", None, unwanted / one)
 
 
 def rows(r, cpu_r, programs, nothing):
@@ -198,7 +198,7 @@ def number(value):
 
 
 def table(report):
-    yield f"Measured {report['date']} at {report['commit']}: {report['machine']}, load {report['load']:.1f}."
+    yield f"Measured {report['date']} at {report['commit']}: {report['machine']}, load {report['load']:.1f} at the end."
     yield f"Medians (quartiles) of {report['rounds']} rounds; unclear: the target is between the quartiles."
     yield ""
     yield "| figure | target | measured | CPU time |"
