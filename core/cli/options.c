@@ -236,7 +236,7 @@ static char *take_words(IbhOptions *options, const GPtrArray *words)
         const gsize length = strlen(word);
         /* A host name has at most 253 letters, digits, dots, hyphens and underscores. Digits and dots alone are a
          * mistyped address, so no name server is asked for it. */
-        const gboolean is_name = length > 0 && length < 254 && word[0] != '-' && !strchr(word, ':') &&
+        const gboolean is_name = length < 254 && word[0] != '-' &&
                                  strspn(word, G_CSET_A_2_Z G_CSET_a_2_z "0123456789.-_") == length &&
                                  strspn(word, "0123456789.") < length;
         IbhIp ip;

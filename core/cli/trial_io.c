@@ -228,16 +228,20 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
         return ibh_token_remove(run->store, error);
     if (!begins)
         return TRUE;
+    if (!run->store) {
+        g_set_error_literal(error, IBH_RUN_ERROR, 0, "--confirm needs " IBH_RUN_DIR "; nothing was changed");
+        return FALSE;
+    }
     ibh_token_clear(&token);
     token = (IbhToken){.process = waiter.process, .end = end, .ifaces = g_strdupv((GStrv)(guintptr)run->only)};
     *ret_seconds = waiter.seconds;
-    if (run->store && !ibh_token_write(run->store, &token, error))
+    if (!ibh_token_write(run->store, &token, error))
         return FALSE;
-    if (run->store && start_process(waiter))
+    if (start_process(waiter))
         return TRUE;
     ibh_trial_forget(run);
-    g_set_error(error, IBH_RUN_ERROR, 0, "--confirm needs %s; nothing was changed",
-                run->store ? "one more process, which cannot be started" : IBH_RUN_DIR);
+    g_set_error_literal(error, IBH_RUN_ERROR, 0,
+                        "--confirm needs one more process, which cannot be started; nothing was changed");
     return FALSE;
 }
 

@@ -36,7 +36,7 @@ typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
  * - the errno with which the kernel refused the request;
  * - EINTR if the kernel's state changed during the dump;
  * - EIO if the request could not be sent;
- * - EBADMSG if the answer could not be read (the domain is IBH_ANSWER_LOST if no answer came, or only a part). */
+ * - EBADMSG, of the domain IBH_ANSWER_LOST, if the whole answer could not be read. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 

@@ -190,8 +190,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
          * If that fails, all later requests fail; but the error must still say that this answer was not read, because
          * the kernel may have made the change. */
         (void)connect_socket(netlink, NULL);
-        g_set_error(error, problem == UNREADABLE ? IBH_NETLINK_ERROR : IBH_ANSWER_LOST, EBADMSG, "netlink: %s",
-                    problem);
+        g_set_error(error, IBH_ANSWER_LOST, EBADMSG, "netlink: %s", problem);
         return FALSE;
     }
     if (exchange.error) {
