@@ -94,7 +94,7 @@ static IbhGrade grade_refused(const IbhCheck *check, const IbhQuestion *question
                               const IbhAddress *near)
 {
     const IbhRoute *route = question->got.route; /* an error route; NULL: the packet is refused without one */
-    IbhLookup unbound = question->lookup;
+    IbhLookup from_free_socket = question->lookup;
     const IbhRemote *remote;
 
     /* If the look-up for a bound socket fails, IPv4 assumes that the destination is on the link of the socket's NIC,
@@ -117,8 +117,8 @@ static IbhGrade grade_refused(const IbhCheck *check, const IbhQuestion *question
     /* But perhaps only packets of bound sockets meet the error route: for these, IPv4 ignores routes through other
      * NICs, such as the route to another rail's subnet. So it is doubtful if the ideal model routes the same packet
      * from a socket that is not bound. */
-    unbound.bound = 0;
-    return ibh_fib_walk(check->ideal, &unbound).refused ? IBH_NOTED : IBH_DOUBTFUL;
+    from_free_socket.bound = 0;
+    return ibh_fib_walk(check->ideal, &from_free_socket).refused ? IBH_NOTED : IBH_DOUBTFUL;
 }
 
 /* Grades a packet with a unicast route that does not lead through its own NIC alone. `ideal` and `near`: see

@@ -241,9 +241,9 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *fau
     return way ? g_strconcat(way, chance, ": ", state, NULL) : g_steal_pointer(&state);
 }
 
-/* Returns the operations of the plan (IbhOp *) that are faults. Three kinds of operations are no faults: those on peers
- * (IBH_PEERS); those for which is_no_fault() is TRUE; and those that a foreign route prevents, which get a finding of
- * their own (IBH_OF_PLACE). The caller frees the array. */
+/* Returns the operations of the plan (IbhOp *) that are faults. Three kinds of operations are no faults: those about
+ * peers (IBH_PEERS); those for which is_no_fault() is TRUE; and those that a foreign route prevents, which get a
+ * finding of their own (IBH_OF_PLACE). The caller frees the array. */
 static GPtrArray *find_faults(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -322,8 +322,8 @@ static const IbhPrefix *find_common_subnet(const GPtrArray *rails, const IbhPort
  * - The netdev is no rail.
  * - There is no goal (find_goal()).
  * - More than half of the rails, among them this rail, have the MTU and mode of the goal: then this majority is right.
- * The words are the same for each rail with this problem, so these rails share a finding. The commands give each rail
- * that differs from the goal the MTU and mode of the goal. */
+ * The words are the same for each rail with this problem, so these rails share a finding. For each rail that
+ * differs from the goal, the commands set the goal's MTU and mode. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);

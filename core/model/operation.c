@@ -8,7 +8,7 @@
 static const struct {
     const char *name, *verb, *done; /* the name in plans; the verb of ip(8), or NULL; the journal's verb */
     IbhWhat what;
-    IbhOpType inverse; /* not used for operations on peers, which have none */
+    IbhOpType inverse; /* not used for operations about peers, which have none */
 } FORMS[] = {
     [IBH_OP_RULE_ADD] = {"rule-add", "add", "added", IBH_RULE, IBH_OP_RULE_DEL},
     [IBH_OP_RULE_DEL] = {"rule-del", "del", "removed", IBH_RULE, IBH_OP_RULE_ADD},

@@ -41,8 +41,8 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
  *   same address answers for the address. A NIC that is not programmed (ibh_nic_is_programmed()) counts as not
  * answering if peers cannot ask it, because it is lo, a dummy, a tunnel or a bridge (whose ports are usually guests),
  * or if it has a strict rp_filter, which drops even the ARP requests. But FALSE if the administrator's arp_ignore
- * already keeps the rail from answering for other NICs: then arp_filter would gain nothing and, until the rules are in
- * place, would stop even answers for the rail's own addresses. */
+ * already keeps the rail from answering for other NICs: then arp_filter would gain nothing and, whenever our rules
+ * are missing, would stop even answers for the rail's own addresses. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);

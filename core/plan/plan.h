@@ -56,7 +56,7 @@ typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error)
 
 typedef struct {
     /* const IbhOp *, owned by the plan, in order: the operations that were done, or perhaps done (IBH_ANSWER_LOST), and
-     * were not taken back. If a unit fails, its operations on peers (IBH_PEERS) are removed from this list, too,
+     * were not taken back. If a unit fails, its operations about peers (IBH_PEERS) are removed from this list, too,
      * although they cannot be taken back. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit that failed, and for each failed operation without a unit */

@@ -54,8 +54,8 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
 }
 
 /* Returns the size of the large echo of this try (the first is 0). The full size comes twice, because one packet may
- * get lost; then the size that a host on the way accepts (IbhProbeSize.limit); then usual sizes. Returns 0, to skip
- * this try, if one of the later sizes is unknown, not less than the full size, or too small for an echo. */
+ * get lost; then the size that a host on the way accepts (IbhProbeSize.limit); then usual sizes. Returns 0, to skip a
+ * try after the first two, if its size is unknown, not less than the full size, or too small for an echo. */
 static guint size_of_try(const IbhProbePair *pair, guint try)
 {
     const guint full = ibh_probe_full_size(pair);
