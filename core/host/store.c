@@ -231,7 +231,7 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     gulong pause = 200; /* microseconds */
 
     while (flock(store->lock, LOCK_EX | LOCK_NB) < 0) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || g_get_monotonic_time() >= deadline)
+        if (errno != EWOULDBLOCK || g_get_monotonic_time() >= deadline)
             return FALSE;
         g_usleep(pause);
         pause = MIN(pause * 2, 5000);
@@ -265,7 +265,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
             return FALSE;
         }
         if (!flock_within(store, seconds)) {
-            if (errno == EWOULDBLOCK || errno == EINTR)
+            if (errno == EWOULDBLOCK)
                 g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
                             "gave up after %d s: another ib-hook is at work in this network namespace (lslocks names "
                             "its process); see what it waits for, and try again",

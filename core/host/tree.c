@@ -190,8 +190,6 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
     while (*rest) {
         const gssize count = write(fd, rest, strlen(rest));
 
-        if (!count)
-            errno = ENOSPC; /* a write() that returns 0 does not set errno */
         if (count <= 0)
             break;
         rest += count;
@@ -362,14 +360,11 @@ void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ..
 
 gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
 {
-    g_autofree char *path = NULL, *full = NULL;
+    g_autofree char *path = NULL;
     struct stat status;
     int looked;
 
     FORMAT(path, format);
-    full = g_strconcat("/", path, NULL);
-    if (tree->complete)
-        return access(full, F_OK) == 0;
     looked = ibh_tree_look(tree, path, 0, &status);
     if (looked >= 0)
         close(looked);

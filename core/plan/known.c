@@ -25,45 +25,31 @@ static gboolean was_in_family(const IbhKnownRail *known, int family)
     return FALSE;
 }
 
-/* Adds the address, unless the entry is full. */
-static void remember_address(IbhKnownRail *known, const IbhIp *ip)
-{
-    if (known->n_addresses < IBH_KNOWN_ADDRESSES)
-        known->addresses[known->n_addresses++] = *ip;
-}
-
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean drop_old,
                             IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
     IbhKnownRail now = {.since = 0};
+    gboolean is_whole = nic->reason.why != IBH_WHY_STAYS; /* else the NIC may lack addresses of its subnet */
 
     g_strlcpy(now.iface, link->name, sizeof now.iface);
     g_strlcpy(now.port, link->rdma, sizeof now.port);
     ibh_link_name_hardware(link, now.hardware);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_rails_is_advertised(rails, address))
-            remember_address(&now, &address->local);
+        if (!ibh_rails_is_advertised(rails, address) && now.n_addresses < IBH_KNOWN_ADDRESSES)
+            now.addresses[now.n_addresses++] = address->local;
     }
     IBH_EACH (const IbhKnownRail, before, known) {
-        static const int families[] = {AF_INET, AF_INET6};
-
         if (!g_str_equal(before->hardware, now.hardware))
             continue;
         now.since = before->since;
         if (g_str_equal(before->port, now.port))
             g_strlcpy(now.slot, before->slot, sizeof now.slot);
-        IBH_EACH_ROW (const int, family, families) {
-            if (drop_old || was_in_family(&now, *family))
-                continue;
-            for (guint i = 0; i < before->n_addresses; i++) {
-                if (before->addresses[i].family == *family)
-                    remember_address(&now, &before->addresses[i]);
-            }
-        }
+        for (guint i = 0; i < before->n_addresses; i++)
+            is_whole &= was_in_family(&now, before->addresses[i].family);
     }
     *ret_known = now;
-    return nic->status == IBH_NIC_RAIL && is_hardware(link);
+    return nic->status == IBH_NIC_RAIL && is_hardware(link) && (is_whole || drop_old);
 }
 
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known)
@@ -118,6 +104,11 @@ static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const 
     return has_partner && shares_a_subnet(nic->served, known);
 }
 
+gboolean ibh_known_has_moved(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
+{
+    return ibh_nic_is_configured(rails, nic) && !shares_a_subnet(nic->addresses, known);
+}
+
 IbhMissing ibh_nic_lack(const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_NO_CANDIDATE)
@@ -158,8 +149,10 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
         return;
     else if (known->why == IBH_IS_THERE && has_lost_subnet(rails, nic, known))
         known->why = IBH_LACKS_SUBNET;
-    else if (nic->is_alone_for_good || !shares_a_subnet(nic->addresses, known))
+    else if (nic->is_alone_for_good || ibh_known_has_moved(rails, nic, known))
         known->why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
+    else if (known->why == IBH_IS_THERE && !shares_a_subnet(nic->addresses, known))
+        known->why = IBH_LACKS_ADDRESS;
 }
 
 /* ---- the list ---- */

@@ -7,12 +7,12 @@
 
 #include "plan/rails.h"
 
-/* Sets `ret_known` to the entry that remembers this NIC. If `known` has an entry of the same hardware, copies three
- * things from that entry: `since`; the slot, if the RDMA port is the same; and the addresses of each family in which
- * the NIC now serves no address, or only advertised ones. With `drop_old`, copies no addresses, because the present
- * addresses are all that the rail needs. A slot that is not copied is "", which means unknown. Returns FALSE if the NIC
- * is not to be remembered: it is not a rail, has no RDMA port, or is no hardware (it is, for example, a virtual
- * function, a VLAN or a bond). Even then, `ret_known` is set. */
+/* Sets `ret_known` to an entry that describes this NIC. If `known` has an entry of the same hardware, copies `since`
+ * and, if the RDMA port is the same, the slot from that entry. A slot that is not copied is "", which means unknown.
+ * Returns FALSE if this entry is not to be remembered: the NIC is not a rail, has no RDMA port, or is no hardware (it
+ * is, for example, a virtual function, a VLAN or a bond). Without `drop_old`, also returns FALSE for a rail that
+ * probably lost something, so that the old entry stays: a rail that shares no subnet now (IBH_WHY_STAYS), or that
+ * serves no configured address of a family that the old entry has. */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean drop_old,
                             IbhKnownRail *ret_known);
 /* TRUE if the lists differ in the hardware, in a slot, or in whether a known rail has IPv4 or IPv6 addresses. Names,
@@ -22,6 +22,9 @@ gboolean ibh_known_differ(const GArray *before, const GArray *after);
  * name, but with other hardware in another slot, is a different rail. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
+/* TRUE if the NIC has other subnets now than the known rail had: the NIC is configured (ibh_nic_is_configured()), and no
+ * subnet of its addresses contains an address that the known rail had. */
+gboolean ibh_known_has_moved(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known);
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if gone */
 /* After ibh_known_look(): returns the present name of the rail's NIC or, if the NIC is gone, its last name. */
 const char *ibh_known_name(const IbhKnownRail *known);

@@ -143,14 +143,14 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
     g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);
 
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        /* --apply --iface NAME says that the rail needs only the addresses that it has now. Any other run still expects
-         * addresses of a family that the rail has lost. */
-        const gboolean is_named = run->only && g_strv_contains(run->only, nic->link->name);
         IbhKnownRail now;
 
-        /* Look in sysfs only for hardware whose slot is not known yet. If sysfs has no slot for the RDMA port, the RDMA
-         * device is software or has gone: do not remember the rail. */
-        if (!run->undo && !refused && ibh_known_describe(run->rails, nic, known, is_named, &now) &&
+        /* --apply --iface NAME says that the rail needs only the addresses that it has now. Any other run still expects
+         * the addresses that the rail has lost. Look in sysfs only for hardware whose slot is not known yet. If sysfs
+         * has no slot for the RDMA port, the RDMA device is software or has gone: do not remember the rail. */
+        if (!run->undo && !refused &&
+            ibh_known_describe(run->rails, nic, known, run->only && g_strv_contains(run->only, nic->link->name),
+                               &now) &&
             (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
             ibh_known_put(known, &now);
     }

@@ -68,8 +68,7 @@ class Facts:
         # Rails whose addresses rules of others route, or whose subnet main has by a gateway of this host, have no rules of ours,
         # and unbound traffic is spread over them, too.
         theirs = [Rule(*one) for one in self.twin.rules]
-        self.parts = [one.to for one in theirs if one.to and one.priority >= SPREAD_PAIR and
-                      (not one.source or within("0.0.0.0", [one.source]) >= 0)]
+        self.parts = [one.to for one in theirs if one.to and one.priority >= SPREAD_PAIR and one.takes_unbound]
         self.spread_over = self.devices | self.rails | {one[0] for one in self.usable if one[0] in config.candidates and
                                                         config.keys.of(one[0], "manage", "auto") != "no" and
                                                         any(rule.leads(one[1]) for rule in theirs)}
@@ -120,8 +119,14 @@ class Facts:
                 for two in self.sharing.get(other, ()) if one.version == two.version)
 
     def spread(self):
-        """Subnets of rails that are up, one is enough, and of no other NIC, without a later rule of others for a part of them."""
-        up = {net for device in self.spread_over if self.up(device) for net in self.subnets[device]}
+        """Subnets of rails that are up, one is enough, and of no other NIC, without a later rule of others for a part of them, and
+        without a gateway or metrics in main's best route through such a rail."""
+        best = {}
+        for one in self.main_routes:
+            best.setdefault((one.dev, one.net), one)
+        members = [(device, net) for device in self.spread_over if self.up(device) for net in self.subnets[device]]
+        as_main = {way[1] for way in members if way in best and (best[way].via or best[way].carried)}
+        up = {net for _, net in members} - as_main
         others = {net for device, nets in self.subnets.items() if device not in self.spread_over for net in nets}
         return {net for net in up - others if not any(net != part and net.version == part.version and part.subnet_of(net)
                                                       for part in self.parts)}

@@ -27,6 +27,10 @@ class Rule:
         self.by_source = bool(raw[2]) and not inverted and not raw[3] and not OTHER_SELECTORS & set(known) and \
             self.action == TO_TABLE and self.table not in NEVER
 
+        # matches packets of this host that have no source yet; the kernel lets these come in through lo
+        self.takes_unbound = not inverted and known.get(FRA_IIFNAME, b"lo\0") == b"lo\0" and \
+            (not self.source or ipaddress.ip_address("0.0.0.0") in self.source)
+
     def leads(self, address):
         return self.by_source and ipaddress.ip_address(address) in self.source
 

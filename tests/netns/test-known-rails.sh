@@ -66,6 +66,9 @@ ip -n B address flush dev ib1 scope global
 ip -n wire link set B.1 down
 lost "all is lost" "ib1 error carrier-down"
 ip -n wire link set B.1 up
+for n in 0 1; do ip -n B address add 2001:db8::$n/64 dev ib$n valid_lft 3600 preferred_lft 3600 nodad; done
+lost "only what a router advertised is there" "ib1 warning no-address"
+for n in 0 1; do ip -n B address del 2001:db8::$n/64 dev ib$n; done
 
 # What a person applies to a NIC by name is what the NIC shall have.
 ip -n B address add 172.16.34.2/16 dev ib1

@@ -67,6 +67,22 @@ an_event
 expect_hook 0 B --apply --iface ib1
 ends "all others have networks of their own, one in IPv6"
 
+# The lease may be over while another address stays, or the manager may choose one in 169.254/16 by itself.
+ip -n B address add 10.7.0.3/24 dev ib2
+for other in 10.55.1.1/24 172.16.34.100/32; do
+    ip -n B address add $other dev ib1
+    an_event
+    ip -n B address del 172.16.34.2/16 dev ib1
+    stays "its partner has only $other left"
+    ip -n B address add 172.16.34.2/16 dev ib1
+    ip -n B address del $other dev ib1
+    an_event
+done
+ip -n B address del 172.16.34.2/16 dev ib1
+ip -n B address add 169.254.7.9/16 scope link dev ib1
+stays "its partner fell back to 169.254/16"
+ip -n B address del 169.254.7.9/16 dev ib1
+
 # A port of a bridge is no rail, and is not waited for.
 ip -n B address flush dev ib1 scope global
 ip -n B address add 172.16.34.2/16 dev ib1
