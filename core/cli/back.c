@@ -60,12 +60,15 @@ static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
     return one && one->selected;
 }
 
-/* TRUE if the host did not have the address when the trial began. The rules that hooks gave to such an address stay:
- * usually, there are no older rules of this address to bring back. */
-static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
+/* TRUE if the NIC that holds the address now did not have the address when the trial began. The rules that hooks gave
+ * to such an address stay: older rules of the address, if there are any, lead through the NIC that had the address
+ * then. */
+static gboolean came_since(const IbhTrial *trial, const IbhRails *rails, const IbhIp *ip)
 {
+    const IbhNic *holder = ibh_rails_holder(rails, ip);
+
     IBH_EACH (const IbhAddress, address, trial->then->addresses) {
-        if (ibh_ip_equal(&address->local, ip))
+        if (ibh_ip_equal(&address->local, ip) && holder && holder->link->ifindex == address->ifindex)
             return FALSE;
     }
     return TRUE;
@@ -74,8 +77,8 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 /* TRUE if the plan that takes the trial back may change the rules and routes of main=spread. Two things must then be
  * true of each route of main=spread, from before the trial or present:
  * - The trial decides about each NIC of the route, because the route belongs to all rails of a subnet.
- * - No hop is marked dead, and the NIC of each hop is up: the kernel refuses to add a multipath route with a dead hop,
- *   or with a hop through a NIC that is down. */
+ * - For a route from before the trial: no hop is marked dead, and the NIC of each hop is up. The kernel refuses to add
+ * a multipath route with a dead hop, or with a hop through a NIC that is down. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -89,7 +92,7 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
             IBH_EACH_HOP (hop, route) {
                 const IbhNic *nic = ibh_rails_nic(wanted->rails, hop->ifindex);
 
-                if (hop->dead || !decides_about(wanted, nic) || !(nic->link->flags & IFF_UP))
+                if (!decides_about(wanted, nic) || (!i && (hop->dead || !(nic->link->flags & IFF_UP))))
                     return FALSE;
             }
         }
@@ -135,20 +138,22 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     IBH_EACH (const IbhRule, rule, wanted->rules)
         is_used |= rule->table == route->table && rule->family == route->family &&
                    (!rule->to.length || ibh_prefix_overlaps(&rule->to, &route->dst)) &&
-                   came_since(trial, &rule->from.ip);
+                   came_since(trial, wanted->rails, &rule->from.ip);
     return is_used;
 }
 
 /* Adds to `wanted` our rules and routes from before the trial: those of NICs about which the trial decides and, if
- * wanted->spread is set, those of main=spread. Leaves out rules for an address that is gone, and routes that the kernel
- * would refuse. */
+ * wanted->spread is set, those of main=spread. Leaves out rules for an address that is gone or on another NIC now, and
+ * routes that the kernel would refuse. */
 static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
 
     IBH_EACH (const IbhRule, rule, trial->then->rules) {
-        const gboolean decides =
-            ibh_rule_is_spread(rule) ? wanted->spread : decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip));
+        const IbhIp *from = &rule->from.ip;
+        const gboolean decides = ibh_rule_is_spread(rule) ? wanted->spread
+                                                          : decides_about(wanted, ibh_rails_holder(rails, from)) &&
+                                                                !came_since(trial, rails, from);
 
         if (ibh_rule_is_ours(rule) && decides)
             g_array_append_vals(wanted->rules, rule, 1);
@@ -169,7 +174,7 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
     const IbhRails *rails = wanted->rails;
 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) && came_since(trial, &rule->from.ip) &&
+        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) && came_since(trial, rails, &rule->from.ip) &&
             decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip)))
             g_array_append_vals(wanted->rules, rule, 1);
     }
@@ -204,6 +209,21 @@ static void want_values(const IbhTrial *trial, const IbhLink *before, IbhWantedN
     }
 }
 
+/* TRUE if the NIC had no address that counts when the trial began, and if hooks have made the NIC a rail since: a rule
+ * of ours for an address that came since stays, so the values that the rule needs have to stay, too. */
+static gboolean is_new_rail(const IbhTrial *trial, const IbhRails *rails, const IbhNic *nic)
+{
+    gboolean has_rule = FALSE;
+
+    IBH_EACH (const IbhAddress, address, trial->then->addresses) {
+        if (address->ifindex == nic->link->ifindex && ibh_address_counts(address))
+            return FALSE;
+    }
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
+        has_rule |= ibh_rule_is_ours(rule) && ibh_rails_holder(rails, &rule->from.ip) == nic;
+    return has_rule;
+}
+
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 {
     g_autoptr(IbhWanted) wanted = ibh_wanted_empty(rails);
@@ -213,7 +233,7 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
         const IbhLink *then = find_trial_link(trial, rails->snapshot, one->nic->link);
 
         one->selected = then != NULL;
-        if (then)
+        if (then && !is_new_rail(trial, rails, one->nic))
             want_values(trial, then, one);
     }
     wanted->spread = !trial->only && may_spread(trial, wanted); /* --apply --iface leaves main=spread alone */

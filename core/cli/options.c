@@ -48,7 +48,7 @@ static const Option table[] = {
     DO("probe", PROBE, 0, "send echoes from every rail to every PEER"),
     DO("version", VERSION, 'V', "print the version"),
     DO("help", HELP, 'h', "print this help"),
-    {"iface", "NAME", "cover only this NIC; may be repeated", NAME, ~WITH(WATCH), AT(ifaces), 0, 'i'},
+    {"iface", "NAME", "cover only this NIC; may be repeated", NAME, ~(WITH(WATCH) | WITH(CONFIRM)), AT(ifaces), 0, 'i'},
     {"json", NULL, "print one JSON object", FLAG, ~(WITH(WATCH) | WITH(RENDER)), AT(json), 0, 'j'},
     {"prometheus", NULL, "with --check and --probe: print metrics", FLAG, WITH(CHECK) | WITH(PROBE), AT(prometheus), 0,
      0},

@@ -212,19 +212,21 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
                            .process = (int)getpid(),
                            .seconds = (guint)confirm};
     const gboolean waits = token.process && token.end + PAUSE * G_USEC_PER_SEC > now;
-    const gboolean begins = !waits && end && plan->len;
+    const gboolean begins = end && plan->len; /* unless a trial waits */
 
     *ret_seconds = 0;
     /* An --apply during a trial joins the trial: going back restores what stood before the first --apply. */
-    if (waits && (plan->len || end)) {
+    if (waits) {
         token.end = MAX(token.end, end);
+        *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that no trial waits */
+        if (!plan->len && !end)
+            return TRUE;
         join_ifaces(&token, run->only);
-        *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that this --apply is part of no trial */
         return ibh_token_write(run->store, &token, error);
     }
     /* An --apply of all NICs ends an overdue trial, because a late attempt to go back would take this --apply back,
      * too. If this --apply begins a trial itself, no more is needed: its token, written below, replaces the old one. */
-    if (token.process && !waits && !begins && !run->only)
+    if (token.process && !begins && !run->only)
         return ibh_token_remove(run->store, error);
     if (!begins)
         return TRUE;

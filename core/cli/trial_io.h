@@ -12,7 +12,7 @@
  * - If no trial waits, an --apply with --confirm and with a plan that is not empty begins a trial.
  * - A trial whose time has been over for some seconds no longer counts as waiting. Such a trial ends when another trial
  *   begins, or with an --apply of all NICs.
- * Sets `ret_seconds` to the time that the trial has left; 0 if the --apply is part of no trial. */
+ * Sets `ret_seconds` to the time that the trial has left; 0 if no trial waits or begins. */
 gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, guint *ret_seconds, GError **error);
 /* Confirms the trial. Returns FALSE if there is no trial or its time is over, which is an error of usage
  * (G_OPTION_ERROR), or if the token could not be removed. */

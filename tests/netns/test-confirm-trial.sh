@@ -218,3 +218,33 @@ arp=strict'
 expect_hook 0 C --apply --iface fab1 --confirm 60 -q
 give_back
 expect_equal "the configuration of before is in force again" "$before" "$(remembered config)"
+
+# What came to another NIC, or to a NIC without an address, during the trial stays as hooks made it; what is spread does not.
+expect_hook 0 C --undo -q
+nothing_remembered
+system_config '[defaults]
+main=keep'
+ip -n C address add 172.16.50.100/32 dev ib0
+ip -n C address flush dev ib2 scope global
+ip -n C link set ib2 down
+for key in rp_filter arp_ignore arp_announce; do sysctl_set C ib2 $key 0; done
+expect_hook 0 C --apply -q
+system_config '[defaults]
+main=spread'
+expect_hook 0 C --apply --confirm 60 -q
+expect_hook 0 C --apply
+expect_contains "a plain --apply without changes tells of the trial" "the previous state comes back in" "$out"
+expect_hook 2 C --iface ib0 --confirm
+ip -n C address del 172.16.50.100/32 dev ib0
+ip -n C address add 172.16.50.100/32 dev fab1
+event_on fab1
+ip -n C link set ib2 up
+ip -n C address add 172.16.50.3/16 dev ib2
+event_on ib2
+tried=$(rules_of 172.16.50.100)$(rules_of 172.16.50.3)$(sysctl_get C ib2 arp_ignore)$(sysctl_get C ib2 arp_announce)
+expect_contains "a virtual address moved" "lookup $(rules_of 172.16.50.2 | sed -n 's/.*lookup \(9[0-9]*\).*/\1/p' | head -n 1)" "$tried"
+ip -n C link set ib0 down
+give_back
+expect_equal "it stays where it is, with what it needs" "$tried" \
+    "$(rules_of 172.16.50.100)$(rules_of 172.16.50.3)$(sysctl_get C ib2 arp_ignore)$(sysctl_get C ib2 arp_announce)"
+expect_equal "nothing is spread, though a NIC is down" "" "$(ip -n C route show table 940 2>/dev/null)$(ip -n C rule | grep 4941 || true)"
