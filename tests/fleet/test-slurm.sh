@@ -165,6 +165,8 @@ wait_until 20 drained_for "n2 drained ib-hook: ib1 rule-missing:"
 remove_nic B ib1
 expect_gone "while it is drained"
 expect_equal "the check itself" "" "$(health n2)"
+on control scontrol update nodename=n2 state=drain reason="$(states | sed -n 's/^n2 drained //p') : reboot issued"
+expect_gone "slurmctld has added to the reason"
 bring_rail_back
 expect_states "all rails are back" "$all"
 settings ACTION=report
