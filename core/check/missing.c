@@ -80,7 +80,7 @@ const char *ibh_missing_text(IbhMissing missing)
     static const char *const texts[] = {
         [IBH_ON_PURPOSE] = "it is administratively down",
         [IBH_ELSEWHERE] = "its hardware is there, but has no interface in this network namespace",
-        [IBH_LACKS_ADDRESS] = "it has a link, but no address",
+        [IBH_LACKS_ADDRESS] = "it has a link, but no configured address",
         [IBH_LACKS_SUBNET] = "its address has the prefix length of a single host",
         [IBH_LACKS_CARRIER] = "its link has no carrier",
         [IBH_LACKS_RDMA] = "its RDMA device is gone",

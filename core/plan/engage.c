@@ -114,10 +114,20 @@ static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean 
 
 /* ---- a rail that lost its partners ---- */
 
+/* TRUE if the NIC serves a configured address, that is, one that is not advertised. */
+static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (!ibh_rails_is_advertised(rails, address))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* TRUE if every NIC that could be a partner of this NIC is here with its addresses. There are two conditions:
- * - Each known rail is a candidate now, and either serves all addresses that it had, or has other subnets now
- *   (ibh_known_has_moved()). A known rail whose NIC has a master or manage=no now does not count.
- * - There are other candidates, and each of them is configured (ibh_nic_is_configured()).
+ * - Each known rail is a candidate now, and for each address that it had, it has a subnet (ibh_known_has_subnet()). A
+ *   known rail whose NIC has a master or manage=no now does not count.
+ * - There are other candidates, and each of them has a configured address.
  * If so, and this NIC is still not engaged, there is no partner to wait for (IbhNic.is_alone_for_good). */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
@@ -129,15 +139,13 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
             continue;
         if (!known_nic || !known_nic->rank)
             return FALSE;
-        for (guint i = 0; i < known->n_addresses && !ibh_known_has_moved(rails, known_nic, known); i++) {
-            const IbhAddress *address = ibh_rails_address(rails, known_nic, &known->addresses[i]);
-
-            if (!address || !ibh_address_counts(address))
+        for (guint i = 0; i < known->n_addresses; i++) {
+            if (!ibh_known_has_subnet(rails, known_nic, known, &known->addresses[i]))
                 return FALSE;
         }
     }
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        if (other->rank && other != nic && !ibh_nic_is_configured(rails, other))
+        if (other->rank && other != nic && !has_configured_address(rails, other))
             return FALSE;
     }
     return rails->candidates > 1;
@@ -145,30 +153,27 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 
 /* TRUE if an earlier run left one of two signs that this NIC was a rail:
  * - a rule of ours that the NIC owns (ibh_rule_owner()), other than a "lookup main" rule, for a configured address that
- *   no engaged NIC serves, if the NIC has a subnet;
- * - our arp_announce, if the NIC is configured. If foreign rules route all addresses of a rail, the rail has
+ *   has a subnet and that no engaged NIC serves;
+ * - our arp_announce, if the NIC has a configured address. If foreign rules route all addresses of a rail, the rail has
  *   only this sign.
  * These signs keep the NIC a rail while its partner is away for a moment. */
 static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
-    gboolean has_subnet = FALSE;
-
-    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses)
-        has_subnet |= !ibh_address_is_host(address);
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhAddress *address = ibh_rails_address(rails, nic, &rule->from.ip);
 
-        if (!address || !ibh_rule_is_ours(rule) || rule->table == IBH_TABLE_MAIN ||
-            ibh_rule_owner(rails, rule) != nic || ibh_rails_is_advertised(rails, address) ||
+        if (!address || !ibh_rule_is_ours(rule) || rule->table == IBH_TABLE_MAIN || ibh_rule_owner(rails, rule) != nic)
+            continue;
+        if (ibh_address_is_host(address) || ibh_rails_is_advertised(rails, address) ||
             ibh_rails_is_claimed(rails, &rule->from.ip))
             continue;
-        /* For an address that does not count, such as a tentative one, or that has no subnet, such as a virtual address
-         * that came from another rail, only a rule to T proves that this NIC was a rail. */
-        if (rule->table == nic->table ? has_subnet : ibh_address_counts(address) && !ibh_address_is_host(address))
+        /* For an address that does not count, such as a tentative one, only a rule to T proves that this NIC was a
+         * rail. */
+        if (rule->table == nic->table || ibh_address_counts(address))
             return TRUE;
     }
     return nic->base[IBH_SYSCTL_ARP_ANNOUNCE] != nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&
-           ibh_nic_is_configured(rails, nic);
+           has_configured_address(rails, nic);
 }
 
 /* ---- the verdict ---- */

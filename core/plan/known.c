@@ -85,28 +85,33 @@ static gboolean shares_a_subnet(const GPtrArray *addresses, const IbhKnownRail *
     return FALSE;
 }
 
-/* TRUE if the NIC still serves an address of the known rail, but serves only addresses with the prefix length of a
- * single host, while a subnet of another candidate of the same link type contains an address of the known rail. Then
- * the prefix length is a mistake: the administrator has not moved the NIC to another subnet. */
+/* TRUE if the NIC still serves an address of the known rail, while a subnet of another candidate of the same link type
+ * contains an address of the known rail. The NIC has no partner (IBH_NIC_ALONE), so its own address has the prefix
+ * length of a single host. This is a mistake: the administrator has not moved the NIC to another subnet. */
 static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
 {
     gboolean has_partner = FALSE;
 
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_address_is_host(address))
-            return FALSE;
-    }
     IBH_EACH_POINTER (const IbhNic, other, rails->nics)
         has_partner |= other != nic && other->rank && other->link->type == nic->link->type &&
                        shares_a_subnet(other->addresses, known);
-    /* Each subnet that the NIC serves has a single address, so shares_a_subnet() means here that the NIC still serves
-     * an address of the known rail. */
     return has_partner && shares_a_subnet(nic->served, known);
 }
 
-gboolean ibh_known_has_moved(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
+gboolean ibh_known_has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known, const IbhIp *ip)
 {
-    return ibh_nic_is_configured(rails, nic) && !shares_a_subnet(nic->addresses, known);
+    gboolean has_old = FALSE, has_new = FALSE;
+
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (address->local.family != ip->family)
+            continue;
+        if (ibh_prefix_contains(&address->subnet, ip))
+            return TRUE;
+        has_new |= !ibh_rails_is_advertised(rails, address) && !ibh_ip_is_link_local(&address->local);
+        for (guint i = 0; i < known->n_addresses; i++)
+            has_old |= ibh_prefix_contains(&address->subnet, &known->addresses[i]);
+    }
+    return has_new && !has_old;
 }
 
 IbhMissing ibh_nic_lack(const IbhNic *nic)
@@ -131,6 +136,7 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
 {
     const gboolean is_only_a_name = !known->hardware[0]; /* the name of a NIC with manage=yes, which was no rail */
     const IbhNic *nic;
+    gboolean is_elsewhere; /* no subnet of the NIC contains an address that the known rail had */
 
     known->link = ibh_known_link(rails->snapshot, known);
     nic = known->link ? ibh_rails_nic(rails, known->link->ifindex) : NULL;
@@ -143,15 +149,16 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
     known->why = ibh_nic_lack(nic);
     if (is_only_a_name)
         return;
+    is_elsewhere = !shares_a_subnet(nic->addresses, known);
     if (nic->settings.manage == IBH_MANAGE_NO || nic->link->master)
         known->why = IBH_FORGOTTEN;
     else if (nic->status != IBH_NIC_ALONE)
         return;
     else if (known->why == IBH_IS_THERE && has_lost_subnet(rails, nic, known))
         known->why = IBH_LACKS_SUBNET;
-    else if (nic->is_alone_for_good || ibh_known_has_moved(rails, nic, known))
+    else if (nic->is_alone_for_good || (is_elsewhere && ibh_known_has_subnet(rails, nic, known, known->addresses)))
         known->why = IBH_FORGOTTEN; /* the partners are gone for good, or the NIC has other subnets now */
-    else if (known->why == IBH_IS_THERE && !shares_a_subnet(nic->addresses, known))
+    else if (known->why == IBH_IS_THERE && is_elsewhere)
         known->why = IBH_LACKS_ADDRESS;
 }
 

@@ -22,9 +22,10 @@ gboolean ibh_known_differ(const GArray *before, const GArray *after);
  * name, but with other hardware in another slot, is a different rail. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
-/* TRUE if the NIC has other subnets now than the known rail had: the NIC is configured (ibh_nic_is_configured()), and
- * no subnet of its addresses contains an address that the known rail had. */
-gboolean ibh_known_has_moved(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known);
+/* TRUE if the NIC serves an address whose subnet contains this address of the known rail, or if it has other subnets now
+ * in the family of this address: it serves a configured address outside of 169.254/16, where a network manager may
+ * choose an address by itself, and none of its subnets contains an address of the known rail. */
+gboolean ibh_known_has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known, const IbhIp *ip);
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if gone */
 /* After ibh_known_look(): returns the present name of the rail's NIC or, if the NIC is gone, its last name. */
 const char *ibh_known_name(const IbhKnownRail *known);

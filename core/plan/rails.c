@@ -159,15 +159,6 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }
 
-gboolean ibh_nic_is_configured(const IbhRails *rails, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_rails_is_advertised(rails, address) && !ibh_ip_is_link_local(&address->local))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {

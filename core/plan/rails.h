@@ -139,9 +139,6 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* TRUE if a NIC of this host has the gateway's address, so a route via the gateway leads nowhere. An fe80:: address
  * counts only if `nic` has it. `nic` may be NULL: then no fe80:: address counts. */
 gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
-/* TRUE if the NIC serves a configured address, that is, one that is not advertised, outside of 169.254/16: a network
- * manager may choose an address in 169.254/16 by itself while DHCP fails. */
-gboolean ibh_nic_is_configured(const IbhRails *rails, const IbhNic *nic);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 /* If foreign rules route all pairs of this address of a rail, returns the foreign rule of the first pair. Returns NULL
  * if a pair of the address is ours, or if the address has no pair. */

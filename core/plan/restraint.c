@@ -4,8 +4,9 @@
 #include "plan/want.h"
 
 /* TRUE if an event must not do this operation now: the NIC has no address of the operation's family, but addresses may
- * come back in a moment, because --watch has not given the addresses up, and nobody took the NIC down. Tentative,
- * advertised and fe80:: addresses do not count. The comments below name the exceptions. */
+ * come back in a moment, because --watch has not given the addresses up, and nobody took the NIC down. Tentative and
+ * fe80:: addresses do not count, and advertised addresses count only for a rail. The comments below name the
+ * exceptions. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
@@ -18,7 +19,8 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         /* For a sysctl, an address of either family counts: a rail with only IPv6 addresses gets the sysctls, too. */
         if ((is_sysctl || address->local.family == op->unit.family) && !address->tentative &&
-            !ibh_ip_is_fe80(&address->local) && !ibh_rails_is_advertised(rails, address))
+            !ibh_ip_is_fe80(&address->local) &&
+            (nic->status == IBH_NIC_RAIL || !ibh_rails_is_advertised(rails, address)))
             return FALSE;
     }
     /* A rail gets its sysctls even while all its addresses are tentative: without carrier, or while DAD runs. */

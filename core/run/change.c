@@ -157,11 +157,13 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
     IBH_EACH_BACK (IbhKnownRail, one, known) {
         /* A run that takes back an unconfirmed --apply sets run->undo, too, but its remember() has restored the known
          * rails. */
-        const gboolean is_undone =
-            run->undo && !run->remember && (!run->only || g_strv_contains(run->only, one->iface));
+        gboolean is_named, is_undone;
 
         ibh_known_look(one, run->rails, run->config);
-        if (one->why == IBH_FORGOTTEN || is_undone)
+        is_named = run->only && g_strv_contains(run->only, ibh_known_name(one));
+        is_undone = run->undo && !run->remember && (!run->only || is_named);
+        /* --apply --iface NAME says that the NIC needs no address that it lacks. */
+        if (one->why == IBH_FORGOTTEN || is_undone || (!run->undo && is_named && one->why == IBH_LACKS_ADDRESS))
             IBH_REMOVE(IbhKnownRail, one, known);
         else if (one->why == IBH_IS_THERE)
             one->since = 0;

@@ -17,7 +17,7 @@ static void say_missing(int priority, const IbhKnownRail *one)
         [IBH_IS_THERE] = "is back",
         [IBH_ON_PURPOSE] = "is administratively down",
         [IBH_ELSEWHERE] = "has no interface in this network namespace",
-        [IBH_LACKS_ADDRESS] = "has a link, but no address",
+        [IBH_LACKS_ADDRESS] = "has a link, but no configured address",
         [IBH_LACKS_SUBNET] = "has an address with the prefix length of a single host",
         [IBH_LACKS_CARRIER] = "lost its link",
         [IBH_LACKS_RDMA] = "lost its RDMA device",

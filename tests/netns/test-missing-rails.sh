@@ -277,7 +277,7 @@ takes_address
 twice() { [ "$(journal "$from" | grep -cF "$lost")" = 2 ]; }
 wait_until 15 twice
 ip -n wire link set B.1 up
-wait_until 5 said "5 ib1 (mlx5_1/1) has a link, but no address; its address was 172.16.34.2"
+wait_until 5 said "5 ib1 (mlx5_1/1) has a link, but no configured address; its address was 172.16.34.2"
 gives_address
 back_again() { [ "$(journal "$from" | grep -cF "$back")" = 2 ]; }
 wait_until 5 back_again

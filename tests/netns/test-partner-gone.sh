@@ -19,6 +19,13 @@ an_event
 rail=$(of_ib0)
 expect_differs "it is a rail" "$found" "$rail"
 
+# What is advertised is served at its event, also if a rail has no other IPv6 address.
+ip -n B address add 2001:db8::1/64 dev ib0 valid_lft 3600 preferred_lft 3600 nodad
+an_event
+expect_contains "an advertised address is served" "from 2001:db8::1 " "$(ip -n B -6 rule)"
+ip -n B address del 2001:db8::1/64 dev ib0
+expect_hook 0 B --apply
+
 stays() { # WHILE: after an event and an --apply
     an_event
     expect_hook 0 B --apply
@@ -82,6 +89,20 @@ ip -n B address del 172.16.34.2/16 dev ib1
 ip -n B address add 169.254.7.9/16 scope link dev ib1
 stays "its partner fell back to 169.254/16"
 ip -n B address del 169.254.7.9/16 dev ib1
+# Renumbered on purpose: each NIC has a part of the subnet; or IPv4 moves, and a subnet of IPv6 stays.
+ip -n B address flush dev ib0 scope global
+ip -n B address add 172.16.35.10/24 dev ib1
+ip -n B address add 172.16.34.10/24 dev ib0
+an_event
+expect_equal "it is as it was found: each has a part of the subnet" "$found" "$(of_ib0)"
+ip -n B address flush dev ib1 scope global
+ip -n B address flush dev ib0 scope global
+for n in 0 1; do ip -n B address add 172.16.34.$((n + 1))/16 dev ib$n; done
+ip -n B address add fd00:9::2/64 dev ib1 nodad
+an_event
+ip -n B address del 172.16.34.2/16 dev ib1
+ip -n B address add 10.9.0.2/24 dev ib1
+ends "its partner has another network in IPv4, and the former one in IPv6"
 
 # A port of a bridge is no rail, and is not waited for.
 ip -n B address flush dev ib1 scope global

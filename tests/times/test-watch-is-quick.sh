@@ -73,7 +73,7 @@ ip -n wire link set B.1 down
 returns 1 "is back"
 ip -n wire link set B.1 down
 ip -n B address flush dev ib1 scope global
-returns 2 "has a link, but no address"
+returns 2 "has a link, but no configured address"
 
 # A NIC comes home from a pod with its address.
 ip netns add pod

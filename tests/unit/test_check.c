@@ -834,7 +834,7 @@ static void test_moved_address(void **state)
     g_ptr_array_unref(world.findings);
     world.findings = ibh_findings_new();
     ibh_check_judge(world.check, world.plan, missed, world.findings);
-    SAID(find_code(&world, "no-address")->message, "a rail is missing: it has a link, but no address");
+    SAID(find_code(&world, "no-address")->message, "a rail is missing: it has a link, but no configured address");
 }
 
 /* remote= may name a network before a wider one: the check asks about each packet once. */
