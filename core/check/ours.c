@@ -10,6 +10,18 @@
 
 #include <linux/rtnetlink.h>
 
+/* Returns the known rail that had this address, or NULL. */
+static const IbhKnownRail *find_known_with(const GArray *known, const IbhIp *ip)
+{
+    IBH_EACH (const IbhKnownRail, one, known) {
+        for (guint i = 0; i < one->n_addresses; i++) {
+            if (ibh_ip_equal(&one->addresses[i], ip))
+                return one;
+        }
+    }
+    return NULL;
+}
+
 /* TRUE if the finding about our own rules, routes and values should not count this operation as a fault. `nic` is the
  * NIC of the operation; NULL if there is none. In all of these cases but the first, another finding is about the cause:
  * - The plan changes a rail's sysctl only for a moment, and the present value is right.
@@ -22,7 +34,7 @@
 static gboolean is_no_fault(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
-    const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
+    const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? find_known_with(check->missed, &op->rule.from.ip) : NULL;
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return nic->link->sysctl[op->key] == ibh_want_sysctl(check->rails, nic, op->key);

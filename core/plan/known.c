@@ -164,17 +164,6 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
 
 /* ---- the list ---- */
 
-const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
-{
-    IBH_EACH (const IbhKnownRail, one, known) {
-        for (guint i = 0; i < one->n_addresses; i++) {
-            if (ibh_ip_equal(&one->addresses[i], ip))
-                return one;
-        }
-    }
-    return NULL;
-}
-
 void ibh_known_put(GArray *known, const IbhKnownRail *now)
 {
     gboolean is_listed = FALSE;

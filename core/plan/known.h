@@ -22,8 +22,8 @@ gboolean ibh_known_differ(const GArray *before, const GArray *after);
  * name, but with other hardware in another slot, is a different rail. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
-/* TRUE if the NIC serves an address whose subnet contains this address of the known rail, or if it has other subnets now
- * in the family of this address: it serves a configured address outside of 169.254/16, where a network manager may
+/* TRUE if the NIC serves an address whose subnet contains this address of the known rail, or if it has other subnets
+ * now in the family of this address: it serves a configured address outside of 169.254/16, where a network manager may
  * choose an address by itself, and none of its subnets contains an address of the known rail. */
 gboolean ibh_known_has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known, const IbhIp *ip);
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if gone */
@@ -37,9 +37,6 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
  * IBH_NIC_BLOCKED and IBH_NIC_UNMANAGED, returns IBH_IS_THERE, whatever the NIC lacks. For the remaining statuses,
  * returns IBH_ON_PURPOSE if the link is down. */
 IbhMissing ibh_nic_lack(const IbhNic *nic);
-
-/* Returns the known rail that had this address, or NULL. */
-const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
 /* If the saved state was lost (a run could not write the state, or the file was removed), adds entries to `state`: for
  * each candidate that has our rules, an entry for each sysctl whose present value may be ours. The entry says that the

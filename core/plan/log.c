@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-#include "plan/known.h"
-
 #include <net/if.h>
 
 #define ITEMS_MAX 12 /* in one line: a host may have hundreds of addresses */
@@ -71,16 +69,13 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
 }
 
 /* Returns the name with which the operation's line begins: the name of the NIC, or "main=spread". If no NIC owns the
- * rule or route any more (the operation is a rule-del or a route-del), looks for a name in the state: by the table (for
- * a "lookup main" rule, the partner's), then by the rule's address among the known rails. If the state has no name,
- * returns "a NIC". */
+ * rule or route any more (the operation is a rule-del or a route-del), looks for the table (for a "lookup main" rule,
+ * the partner's) in the state. If the state has no name, returns "a NIC". */
 static const char *find_line_name(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;
     const IbhRule *rule = partner ? partner : &op->rule;
     const guint32 table = op->type == IBH_OP_RULE_DEL ? rule->table : op->route.table;
-    const IbhKnownRail *known =
-        op->type == IBH_OP_RULE_DEL ? ibh_known_with(snapshot->state->known, &op->rule.from.ip) : NULL;
 
     if (op->iface[0])
         return op->iface;
@@ -90,7 +85,7 @@ static const char *find_line_name(const GPtrArray *done, const IbhOp *op, const 
         if (rail->table == table || rail->table + IBH_TABLE_DEFAULTS == table)
             return rail->iface;
     }
-    return known ? known->iface : "a NIC";
+    return "a NIC";
 }
 
 char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause)
