@@ -60,7 +60,7 @@ static void judge_missing(IbhSubject *about)
         ask_families(about, IBH_OF_LOST_FAMILY);
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
-        /* ibh_known_describe() sets `down` for any NIC, and adds the time and slot that check->missed remembers. The
+        /* ibh_known_describe() sets `down` for any NIC, and adds what check->missed remembers of the same hardware. The
          * returned value, which says whether to remember the NIC, does not matter here. */
         (void)ibh_known_describe(check->rails, nic, check->missed, FALSE, &down);
         down.link = nic->link;

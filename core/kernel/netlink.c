@@ -22,7 +22,6 @@
 typedef const char *Problem;
 static const char UNREADABLE[] = "a message from the kernel could not be read";
 static const char OVERRUN[] = "cannot read the answer: the kernel dropped a part of it";
-static const char NO_ANSWER[] = "cannot read the answer: none came within a second";
 
 /* A request and its answer. */
 typedef struct {
@@ -141,7 +140,7 @@ static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
         if (left < 0 && errno == EINTR)
             continue;
         if (left < 0)
-            return errno == ENOBUFS ? OVERRUN : NO_ANSWER;
+            return errno == ENOBUFS ? OVERRUN : "cannot read the answer: none came within a second";
         if (message.msg_flags & MSG_TRUNC)
             return UNREADABLE;
         if (message.msg_namelen != sizeof from || from.nl_pid != 0) /* only the kernel has port 0 */

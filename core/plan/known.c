@@ -25,31 +25,46 @@ static gboolean was_in_family(const IbhKnownRail *known, int family)
     return FALSE;
 }
 
+/* Adds the address, unless the entry is full. */
+static void remember_address(IbhKnownRail *known, const IbhIp *ip)
+{
+    if (known->n_addresses < IBH_KNOWN_ADDRESSES)
+        known->addresses[known->n_addresses++] = *ip;
+}
+
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean drop_old,
                             IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
     IbhKnownRail now = {.since = 0};
-    gboolean is_whole = nic->reason.why != IBH_WHY_STAYS; /* else the NIC may lack addresses of its subnet */
 
     g_strlcpy(now.iface, link->name, sizeof now.iface);
     g_strlcpy(now.port, link->rdma, sizeof now.port);
     ibh_link_name_hardware(link, now.hardware);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_rails_is_advertised(rails, address) && now.n_addresses < IBH_KNOWN_ADDRESSES)
-            now.addresses[now.n_addresses++] = address->local;
+        if (!ibh_rails_is_advertised(rails, address))
+            remember_address(&now, &address->local);
     }
     IBH_EACH (const IbhKnownRail, before, known) {
+        static const int families[] = {AF_INET, AF_INET6};
+
         if (!g_str_equal(before->hardware, now.hardware))
             continue;
         now.since = before->since;
         if (g_str_equal(before->port, now.port))
             g_strlcpy(now.slot, before->slot, sizeof now.slot);
-        for (guint i = 0; i < before->n_addresses; i++)
-            is_whole &= was_in_family(&now, before->addresses[i].family);
+        IBH_EACH_ROW (const int, family, families) {
+            if (drop_old || was_in_family(&now, *family))
+                continue;
+            for (guint i = 0; i < before->n_addresses; i++) {
+                if (before->addresses[i].family == *family)
+                    remember_address(&now, &before->addresses[i]);
+            }
+        }
     }
     *ret_known = now;
-    return nic->status == IBH_NIC_RAIL && is_hardware(link) && (is_whole || drop_old);
+    /* A rail that shares no subnet now (IBH_WHY_STAYS) may lack an address that the old entry has. */
+    return nic->status == IBH_NIC_RAIL && is_hardware(link) && (drop_old || nic->reason.why != IBH_WHY_STAYS);
 }
 
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known)

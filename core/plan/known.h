@@ -7,12 +7,13 @@
 
 #include "plan/rails.h"
 
-/* Sets `ret_known` to an entry that describes this NIC. If `known` has an entry of the same hardware, copies `since`
- * and, if the RDMA port is the same, the slot from that entry. A slot that is not copied is "", which means unknown.
- * Returns FALSE if this entry is not to be remembered: the NIC is not a rail, has no RDMA port, or is no hardware (it
- * is, for example, a virtual function, a VLAN or a bond). Without `drop_old`, also returns FALSE for a rail that
- * probably lost something, so that the old entry stays: a rail that shares no subnet now (IBH_WHY_STAYS), or that
- * serves no configured address of a family that the old entry has. */
+/* Sets `ret_known` to the entry that remembers this NIC. If `known` has an entry of the same hardware, copies three
+ * things from that entry: `since`; the slot, if the RDMA port is the same; and the addresses of each family in which
+ * the NIC now serves no address, or only advertised ones. With `drop_old`, copies no addresses, because the present
+ * addresses are all that the rail needs. A slot that is not copied is "", which means unknown. Returns FALSE if the NIC
+ * is not to be remembered: it is not a rail, has no RDMA port, or is no hardware (it is, for example, a virtual
+ * function, a VLAN or a bond). Without `drop_old`, also returns FALSE for a rail that shares no subnet now, so that the
+ * old entry stays. Even then, `ret_known` is set. */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean drop_old,
                             IbhKnownRail *ret_known);
 /* TRUE if the lists differ in the hardware, in a slot, or in whether a known rail has IPv4 or IPv6 addresses. Names,

@@ -155,15 +155,13 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
             ibh_known_put(known, &now);
     }
     IBH_EACH_BACK (IbhKnownRail, one, known) {
-        /* A run that takes back an unconfirmed --apply sets run->undo, too, but its remember() has restored the known
-         * rails. */
-        gboolean is_named, is_undone;
+        gboolean may_forget; /* the command names the rail's NIC, or is --undo of all NICs */
 
         ibh_known_look(one, run->rails, run->config);
-        is_named = run->only && g_strv_contains(run->only, ibh_known_name(one));
-        is_undone = run->undo && !run->remember && (!run->only || is_named);
-        /* --apply --iface NAME says that the NIC needs no address that it lacks. */
-        if (one->why == IBH_FORGOTTEN || is_undone || (!run->undo && is_named && one->why == IBH_LACKS_ADDRESS))
+        may_forget = run->only ? g_strv_contains(run->only, ibh_known_name(one)) : run->undo;
+        /* --apply --iface NAME says that the NIC needs no address that it lacks. A run that takes back an unconfirmed
+         * --apply sets run->undo, too, but its remember() has restored the known rails. */
+        if (one->why == IBH_FORGOTTEN || (may_forget && (run->undo ? !run->remember : one->why == IBH_LACKS_ADDRESS)))
             IBH_REMOVE(IbhKnownRail, one, known);
         else if (one->why == IBH_IS_THERE)
             one->since = 0;
