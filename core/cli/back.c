@@ -220,7 +220,8 @@ static gboolean is_new_rail(const IbhTrial *trial, const IbhRails *rails, const 
             return FALSE;
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
-        has_rule |= ibh_rule_is_ours(rule) && ibh_rails_holder(rails, &rule->from.ip) == nic;
+        has_rule |= ibh_rule_is_ours(rule) && ibh_rails_holder(rails, &rule->from.ip) == nic &&
+                    came_since(trial, rails, &rule->from.ip);
     return has_rule;
 }
 
