@@ -77,8 +77,8 @@ static gboolean came_since(const IbhTrial *trial, const IbhRails *rails, const I
 /* TRUE if the plan that takes the trial back may change the rules and routes of main=spread. Two things must then be
  * true of each route of main=spread, from before the trial or present:
  * - The trial decides about each NIC of the route, because the route belongs to all rails of a subnet.
- * - For a route from before the trial: no hop is marked dead, and the NIC of each hop is up. The kernel refuses to add
- * a multipath route with a dead hop, or with a hop through a NIC that is down. */
+ * - If the route is from before the trial, no hop is marked dead, and the NIC of each hop is up: the kernel refuses to
+ *   add a multipath route with a dead hop, or with a hop through a NIC that is down. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};

@@ -125,8 +125,8 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
 }
 
 /* TRUE if every NIC that could be a partner of this NIC is here with its addresses. There are two conditions:
- * - Each known rail is a candidate now, and for each address that it had, it has a subnet (ibh_known_has_subnet()). A
- *   known rail whose NIC has a master or manage=no now does not count.
+ * - Each known rail is a candidate now, and has a subnet for each address that it had (ibh_known_has_subnet()). A known
+ *   rail whose NIC has a master or manage=no now does not count.
  * - There are other candidates, and each of them has a configured address.
  * If so, and this NIC is still not engaged, there is no partner to wait for (IbhNic.is_alone_for_good). */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
